@@ -1,0 +1,1 @@
+"""Input functions that keep the accelerator busy."""

@@ -1,0 +1,56 @@
+"""`estimator-io`: the entry point that hands over to one subcommand.
+
+Each subcommand is a module with `configure(parser)` and `run(arguments) -> int`, imported only to
+build its parser, so that `estimator-io --help` never waits for TensorFlow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from estimator_io.errors import EstimatorIOError
+
+__all__ = ["main"]
+
+_COMMANDS = {
+    "demo": "train on recorded speech, as people write it and with estimator_io, and compare",
+    "run": "run a legacy Estimator script unchanged on any TensorFlow from 2.15 to 2.21",
+}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Returns the parser of `estimator-io` with one subparser a command."""
+    parser = argparse.ArgumentParser(
+        prog="estimator-io", description="Input functions that keep the accelerator busy."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, summary in _COMMANDS.items():
+        module = importlib.import_module(f"estimator_io.cli.{name}")
+        subparser = commands.add_parser(name, help=summary, description=summary)
+        module.configure(subparser)
+        subparser.set_defaults(run=module.run)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line.
+
+    Args:
+      argv: the arguments behind the program's name; None takes those of the process.
+
+    Returns:
+      The exit code: 0 on success, 2 where the command was given something it cannot use.
+    """
+    arguments = build_parser().parse_args(argv)
+    try:
+        return arguments.run(arguments)
+    except EstimatorIOError as error:
+        print(f"estimator-io {arguments.command}: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Adapters that carry an Estimator program to Keras model.fit."""

@@ -1,1 +1,77 @@
-"""Input functions that keep the accelerator busy."""
+"""Input functions that keep the accelerator busy, for tf.estimator and Keras.
+
+Every name below is loaded when it is first used, so that importing the package costs no TensorFlow.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from estimator_io.errors import (
+        CompatibilityError,
+        EstimatorIOError,
+        ModeError,
+        NoDataError,
+        OptionError,
+        SourceError,
+        StructureError,
+    )
+    from estimator_io.factories.audio import audio_input_fn
+    from estimator_io.factories.general import input_fn
+    from estimator_io.factories.image import image_input_fn
+    from estimator_io.factories.numpy import numpy_input_fn
+    from estimator_io.factories.tfrecord import tfrecord_input_fn
+    from estimator_io.pipeline.input_fn import InputFn
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "CompatibilityError": "errors",
+    "EstimatorIOError": "errors",
+    "InputFn": "pipeline.input_fn",
+    "ModeError": "errors",
+    "NoDataError": "errors",
+    "OptionError": "errors",
+    "SourceError": "errors",
+    "StructureError": "errors",
+    "audio_input_fn": "factories.audio",
+    "image_input_fn": "factories.image",
+    "input_fn": "factories.general",
+    "numpy_input_fn": "factories.numpy",
+    "tfrecord_input_fn": "factories.tfrecord",
+}
+_SUBMODULES = ("compat", "errors")
+
+__all__ = [
+    "CompatibilityError",
+    "EstimatorIOError",
+    "InputFn",
+    "ModeError",
+    "NoDataError",
+    "OptionError",
+    "SourceError",
+    "StructureError",
+    "audio_input_fn",
+    "compat",
+    "errors",
+    "image_input_fn",
+    "input_fn",
+    "numpy_input_fn",
+    "tfrecord_input_fn",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

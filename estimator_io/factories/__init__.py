@@ -1,0 +1,1 @@
+"""The factories of input functions, one a kind of source, all on the same stages."""

@@ -1,0 +1,164 @@
+"""`input_fn`: the general factory, and the meaning of every option."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+from estimator_io.errors import OptionError
+from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.options import Options
+from estimator_io.sources.base import Source
+from estimator_io.sources.files import Labels, file_source
+from estimator_io.sources.function import FunctionSource
+from estimator_io.sources.split import Split
+from estimator_io.sources.table import TableSource, as_columns
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from estimator_io.pipeline.options import StageOptions
+
+__all__ = ["input_fn", "make_options"]
+
+
+def input_fn(
+    source: Any,
+    *,
+    labels: Labels = None,
+    split: Split = None,
+    **options: Unpack[StageOptions],
+) -> InputFn:
+    """Returns an input function over `source`, prefetching and parallel.
+
+    Each keyword is one stage. The stages always run in the one right order, in whatever order they
+    are written: source → shard → shuffle → read → parse → filter → flat_map → cache → augment →
+    batch → batch_augment → batch_map → prefetch.
+
+    Args:
+      source: where the rows come from:
+        a path, a glob pattern (`**` matches folders at any depth) or a list of them: rows are file
+        paths, as string scalars for `parse` to read;
+        an array, or a dict or tuple of arrays with the same number of rows: rows are their rows;
+        a tuple (features, labels) gives both;
+        a function without arguments that returns a tf.data.Dataset: rows are its elements.
+      labels: for files: "folder" (int index of the folder's name in sorted order), a function of
+        the path, or a list with one label a file; `parse` gets them as its second argument. Labels
+        that are text become indices in sorted order.
+      split: ("train", fraction) or ("validation", fraction): the part of the rows to use. Both
+        parts together are all rows, and none is in both. A file's side depends on its name alone,
+        a row's on its index.
+      parse: deterministic work on each row: `parse(path)`, `parse(path, label)` or
+        `parse(features, labels)`, returning features, (features, labels) or (features, labels,
+        weights).
+      filter: `filter(features, labels)` returns a bool scalar: whether to keep the row.
+      flat_map: one row to many: `flat_map(features, labels)` returns a Dataset of rows.
+      cache: "memory" or a folder: keep what the stages so far made. tf.data's own caches for now: a
+        memory cache lasts as long as the Dataset's iterator under the Estimator, and a cache counts
+        once one pass has been read to its end. Costs the bytes of all parsed rows.
+      shuffle: None and True shuffle in training: by index where the source can be indexed, which
+        is uniform and costs no memory; else through a buffer. A number is the rows of that
+        buffer (default: all rows behind a cache, 10,000 of a stream). False does not shuffle.
+      augment: random work on each row, in training alone: `augment(features, labels)` or, to repeat
+        exactly, `augment(features, labels, seed)` with an int64 [2] seed for tf.random.stateless_*.
+      batch_size: rows a batch (per input pipeline; divided among replicas under a distribution
+        strategy). None takes params["batch_size"].
+      drop_remainder: drop the last partial batch of training.
+      padding: True pads the rows of a batch to its longest; or padded shapes, in the structure of
+        a row.
+      padding_values: what to pad with, 0 by default; a scalar, or the structure of a row.
+      bucket_boundaries: lengths (rising) that separate groups of rows of similar length; each batch
+        is drawn from one group, and padded. Costs up to a batch of rows for each group.
+      bucket_batch_sizes: rows a batch for each of the len(bucket_boundaries) + 1 groups; None takes
+        batch_size for all.
+      element_length: `element_length(features, labels)` returns an int32 scalar, the length that
+        bucket_boundaries compares; None takes the first dimension of the first feature.
+      batch_augment: random work on each batch at once, in training alone, as `augment`.
+      batch_map: work on each batch at once, in every mode; vectorised, it is usually cheaper than
+        the same work in parse. Gets a seed where it takes one.
+      epochs: passes over the rows in one training call; None is endless. Batches run across epochs,
+        so only the last batch of a call can be partial.
+      seed: of shuffling and augmentation; the same seed gives the same rows in the same order, at
+        any parallelism. None draws one, shown in the repr.
+      weight_key: the feature under which the Estimator gets the weights of (features, labels,
+        weights); name it as weight_column there.
+      num_parallel_calls: calls of each parallel stage at once; a number for all, or a dict by stage
+        ("read", "parse", "augment", "batch_augment", "batch_map"). None leaves it to AUTOTUNE.
+      interleave: record files that are read at once. Part of the order, so never chosen by the
+        machine's cores.
+      prefetch: batches made ahead of the step; None leaves it to AUTOTUNE.
+      threads: threads of this pipeline; None takes 16 or the number of cores, whichever is more. A
+        waiting read holds a thread, so AUTOTUNE can overlap no more reads than there are threads.
+      deterministic: False lets tf.data hand rows on in the order in which they become ready.
+
+    Returns:
+      An `InputFn`.
+
+    Raises:
+      OptionError: an option has an impossible value, or two contradict each other.
+      NoDataError: no file matches, or the arrays or the split hold no row.
+      SourceError: arrays or labels of another length, or arrays of Python objects.
+
+    Example:
+      >>> import estimator_io
+      >>> fn = estimator_io.input_fn(
+      ...     ({"x": [[1.0], [2.0], [3.0]]}, [0, 1, 0]), batch_size=2, epochs=1, shuffle=False
+      ... )
+      >>> [labels.tolist() for _, labels in fn.dataset("train").as_numpy_iterator()]
+      [[0, 1], [0]]
+    """
+    return InputFn(_as_source(source, labels, split), make_options(options))
+
+
+def make_options(options: Mapping[str, Any]) -> Options:
+    """Returns checked options.
+
+    Raises:
+      OptionError: an option is unknown, impossible, or contradicts another.
+    """
+    try:
+        return Options(**options)
+    except TypeError as error:
+        known = sorted(Options.__dataclass_fields__)
+        unknown = sorted(set(options) - set(known))
+        raise OptionError(
+            f"Unknown option{'s' if len(unknown) > 1 else ''} {', '.join(map(repr, unknown))}."
+            f" Expected: among {', '.join(known)}."
+        ) from error
+
+
+def _as_source(source: Any, labels: Labels, split: Split) -> Source:
+    if isinstance(source, Source):
+        return source
+    if isinstance(source, tf.data.Dataset):
+        raise OptionError(
+            "source is a Dataset, which belongs to the graph it was made in, and the Estimator"
+            " builds another. Expected: the function that makes the Dataset, such as"
+            " input_fn(lambda: tf.data.Dataset.…)."
+        )
+    if _is_files(source):
+        return file_source(source, labels=labels, split=split, decode=None, words="files")
+    if labels is not None:
+        raise OptionError(
+            "labels names the labels of files. For arrays give the tuple (features, labels) as the"
+            " source."
+        )
+    if callable(source):
+        if split is not None:
+            raise OptionError("split needs files or arrays; a function's rows have no names.")
+        return FunctionSource(source)
+    columns, named = as_columns(source, "source")
+    return TableSource(columns, named=named, split=split)
+
+
+def _is_files(source: Any) -> bool:
+    if isinstance(source, (str, os.PathLike)):
+        return True
+    if isinstance(source, (np.ndarray, Mapping)) or type(source) is tuple or callable(source):
+        return False
+    items = list(source) if isinstance(source, (list, set, frozenset)) else []
+    return bool(items) and all(isinstance(item, (str, os.PathLike)) for item in items)

@@ -1,0 +1,53 @@
+"""TFRecord files: the order of their records, and tf.train.Example protos into features."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from estimator_io.ops.order import permutation, shuffled
+
+
+@tf.autograph.experimental.do_not_convert
+def read_records(files, *, compression, cycle_length, num_parallel_calls):
+    """Returns a Dataset of the serialized records of `files` (string [files]), interleaved."""
+    return tf.data.Dataset.from_tensor_slices(files).interleave(
+        lambda file: tf.data.TFRecordDataset(file, compression_type=compression),
+        cycle_length=cycle_length,
+        num_parallel_calls=num_parallel_calls,
+        deterministic=True,
+    )
+
+
+@tf.autograph.experimental.do_not_convert
+def records_of_epoch(
+    epoch, *, files, compression, cycle_length, num_parallel_calls, buffer_size, seed
+):
+    """Returns the records of one epoch: files in a new order, records through a buffer."""
+    order = permutation(epoch, size=len(files), seed=seed)
+    records = read_records(
+        tf.gather(files, order),
+        compression=compression,
+        cycle_length=cycle_length,
+        num_parallel_calls=num_parallel_calls,
+    )
+    return shuffled(records, epoch, buffer_size=buffer_size, seed=seed)
+
+
+def pop_columns(parsed, *, label, weight):
+    """Splits parsed features into (features, labels, weights), as far as these are named."""
+    features = dict(parsed)
+    columns = [features.pop(name) for name in (label, weight) if name is not None]
+    return (features, *columns) if columns else features
+
+
+@tf.autograph.experimental.do_not_convert
+def parse_record(record, *, features, label, weight):
+    """Parses one serialized tf.train.Example."""
+    parsed = tf.io.parse_single_example(record, features)
+    return pop_columns(parsed, label=label, weight=weight)
+
+
+@tf.autograph.experimental.do_not_convert
+def parse_records(records, *, features, label, weight):
+    """Parses a batch of serialized tf.train.Examples at once."""
+    return pop_columns(tf.io.parse_example(records, features), label=label, weight=weight)

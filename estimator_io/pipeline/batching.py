@@ -1,0 +1,42 @@
+"""The batch stage: plain, padded, or by length."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from estimator_io.ops.batches import batch_by_length
+from estimator_io.pipeline.options import Options
+from estimator_io.pipeline.plan import Call
+
+__all__ = ["batch_calls"]
+
+
+def batch_calls(options: Options, batch_size: int | None, *, drop_remainder: bool) -> list[Call]:
+    """Returns the calls that make batches of rows."""
+    if options.bucket_boundaries is not None:
+        return [Call("batch", "apply", (_by_length(options, batch_size, drop_remainder),))]
+    if options.padding:
+        kwargs: dict[str, Any] = {"drop_remainder": drop_remainder}
+        if isinstance(options.padding, (Mapping, tuple)):
+            kwargs["padded_shapes"] = options.padding
+        if options.padding_values is not None:
+            kwargs["padding_values"] = options.padding_values
+        return [Call("batch", "padded_batch", (batch_size,), kwargs)]
+    return [Call("batch", "batch", (batch_size,), {"drop_remainder": drop_remainder})]
+
+
+def _by_length(
+    options: Options, batch_size: int | None, drop_remainder: bool
+) -> functools.partial[Any]:
+    bounds = list(options.bucket_boundaries or ())
+    sizes = options.bucket_batch_sizes or [batch_size] * (len(bounds) + 1)
+    return functools.partial(
+        batch_by_length,
+        boundaries=bounds,
+        batch_sizes=list(sizes),
+        element_length=options.element_length,
+        drop_remainder=drop_remainder,
+        values=options.padding_values,
+    )

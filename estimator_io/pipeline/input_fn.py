@@ -1,0 +1,333 @@
+"""InputFn: a pipeline as the Estimator calls it, as fit takes it, and as a person reads it."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import tensorflow as tf
+
+from estimator_io.errors import ModeError, NoDataError, OptionError
+from estimator_io.pipeline import probe, stages
+from estimator_io.pipeline.description import describe
+from estimator_io.pipeline.options import Options
+from estimator_io.pipeline.plan import Named, Plan
+from estimator_io.pipeline.structure import check_element, check_same
+from estimator_io.pipeline.weights import weights_into_features
+from estimator_io.sources.base import Source
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from estimator_io.pipeline.options import StageOptions
+
+__all__ = ["InputFn"]
+
+_MODES = {"train": "train", "eval": "eval", "infer": "infer", "predict": "infer"}
+
+
+class InputFn:
+    """An input function: call it, and it returns a prefetching tf.data.Dataset.
+
+    Hand it to `Estimator.train`, `evaluate`, `predict`, `TrainSpec` and `EvalSpec`; the Estimator
+    tells it the mode. Training shuffles, augments and may be endless; evaluation and prediction are
+    one pass, in order, not augmented, that keeps the last partial batch. `dataset` gives the same
+    Dataset to `model.fit`. Made by the factories, such as `estimator_io.input_fn`.
+
+    Example:
+      >>> import estimator_io, numpy as np
+      >>> fn = estimator_io.input_fn({"x": np.arange(4.0)}, batch_size=2, shuffle=False)
+      >>> [batch["x"].tolist() for batch in fn.dataset("eval").as_numpy_iterator()]
+      [[0.0, 1.0], [2.0, 3.0]]
+
+    Attributes:
+      source: where the rows come from.
+      options: what the factory was asked for.
+      seed: what shuffling and augmentation depend on: the one given, or the one drawn.
+
+    Args:
+      source: where the rows come from.
+      options: what is done to them.
+      mode: the mode of every call; None leaves it to the caller.
+      mode_blind: whether shuffle, epochs and drop_remainder count in every mode, as the old
+        numpy_input_fn had it.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        options: Options,
+        *,
+        mode: str | None = None,
+        mode_blind: bool = False,
+    ) -> None:
+        self.source = source
+        self.options = options
+        self.seed = secrets.randbits(31) if options.seed is None else int(options.seed)
+        self._mode = mode
+        self._mode_blind = mode_blind
+        self._probed: set[str] = set()
+
+    def __call__(
+        self,
+        mode: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        config: Any = None,
+        input_context: Any = None,
+    ) -> tf.data.Dataset:
+        """Returns the Dataset of one call by the Estimator.
+
+        Args:
+          mode: a ModeKeys value: "train", "eval" or "infer".
+          params: the Estimator's params; `params["batch_size"]` serves where the factory was given
+            no batch size.
+          config: the RunConfig; not used.
+          input_context: under a distribution strategy, which part of the rows this worker reads
+            and how many replicas share a batch.
+
+        Returns:
+          A Dataset of batches: features or (features, labels). Weights stand among the features
+          under `weight_key`, where the Estimator's heads look for them.
+
+        Raises:
+          ModeError: no mode was given; the message says what to write instead.
+          OptionError: there is no batch size, or two that contradict each other.
+          NoDataError: not a single row is left for this mode.
+          StructureError: a stage returned another structure than the next one can take.
+        """
+        request = stages.Request(
+            mode=self._resolve_mode(mode),
+            batch_size=self._batch_size(params, input_context),
+            seed=self.seed,
+            shard=_shard(input_context),
+            mode_blind=self._mode_blind,
+        )
+        return weights_into_features(self._build(request), self.options.weight_key)
+
+    def dataset(self, mode: str = "train") -> tf.data.Dataset:
+        """Returns the Dataset for model.fit, evaluate or predict.
+
+        An endless one (`epochs=None`) needs `steps_per_epoch` in fit. A finite one that fit
+        iterates again in each epoch gives each time another order and other augmentations.
+
+        Args:
+          mode: "train", "eval" or "infer" (also "predict").
+
+        Returns:
+          A Dataset of features, (features, labels) or (features, labels, weights).
+
+        Raises:
+          Exceptions as those of a call.
+        """
+        request = stages.Request(
+            mode=self._resolve_mode(mode),
+            batch_size=self._batch_size(None, None),
+            seed=self.seed,
+            mode_blind=self._mode_blind,
+            passes=_pass_counter if tf.executing_eagerly() and self.options.epochs else None,
+        )
+        return self._build(request)
+
+    def for_mode(self, mode: str) -> InputFn:
+        """Returns a copy that knows its mode, for callers that pass none.
+
+        Behind `lambda: input_fn()` the Estimator cannot tell the mode; write
+        `lambda: fn.for_mode("train")()`, or better hand the InputFn itself to TrainSpec.
+        """
+        return self._copy(self._drawn(), self._resolve_mode(mode))
+
+    def replace(self, **options: Unpack[StageOptions]) -> InputFn:
+        """Returns a copy with some options changed, from the same source.
+
+        Raises:
+          OptionError: an option is unknown, impossible, or contradicts another.
+        """
+        known = {field.name for field in dataclasses.fields(Options)}
+        for name in options:
+            if name not in known:
+                raise OptionError(
+                    f"replace() knows no option {name!r}. Expected: one of"
+                    f" {', '.join(sorted(known))}. Another source needs another InputFn."
+                )
+        return self._copy(dataclasses.replace(self._drawn(), **options), self._mode)
+
+    @property
+    def class_names(self) -> tuple[str, ...] | None:
+        """The classes that integer labels stand for, in order; None where they stand for none."""
+        return self.source.class_names
+
+    @property
+    def num_rows(self) -> int | None:
+        """Rows in one epoch, None where only reading them all would tell."""
+        if self.options.filter or self.options.flat_map:
+            return None
+        return self.source.num_rows
+
+    def num_batches(self, mode: str = "train") -> int | None:
+        """Returns the batches of one call, None where it is endless or cannot be told."""
+        ordered = self._resolve_mode(mode) == "train" or self._mode_blind
+        epochs = self.options.epochs if ordered else 1
+        size = self.options.batch_size
+        if self.num_rows is None or epochs is None or size is None or self._bucketed:
+            return None
+        rows = self.num_rows * epochs
+        drop = self.options.drop_remainder and ordered
+        return rows // size if drop else -(-rows // size)
+
+    @property
+    def element_spec(self) -> Any:
+        """The spec of a training batch, as `tf.data.Dataset.element_spec` gives it."""
+        return self.spec("train")
+
+    def spec(self, mode: str = "train") -> Any:
+        """Returns the spec of a batch of `mode`; nothing is read."""
+        request = stages.Request(
+            mode=self._resolve_mode(mode),
+            batch_size=self.options.batch_size or 1,
+            seed=self.seed,
+        )
+        with tf.Graph().as_default():
+            return _build_checked(self.plan(request)).element_spec
+
+    def plan(self, request: stages.Request) -> Plan:
+        """Returns the calls that build the pipeline for `request`."""
+        return stages.plan_pipeline(self.source, self.options, request)
+
+    def source_code(self, mode: str = "train") -> str:
+        """Returns a program in plain tf.data that builds the same pipeline.
+
+        It imports nothing of estimator_io. Functions that cannot be imported by name, and arrays,
+        become arguments of the printed `make_dataset`.
+        """
+        from estimator_io.pipeline.source_code import print_plan
+
+        request = stages.Request(
+            mode=self._resolve_mode(mode), batch_size=self._batch_size(None, None), seed=self.seed
+        )
+        return print_plan(self.plan(request), mode=request.mode)
+
+    def serving_input_receiver_fn(self, receive: str = "features") -> Any:
+        """Returns a function for `Estimator.export_saved_model`, made from this pipeline's spec.
+
+        Args:
+          receive: "features": the model is fed the features of a batch; "examples": it is fed
+            serialized tf.train.Examples, parsed as `tfrecord_input_fn` parses them.
+
+        Returns:
+          A function of no arguments that returns a ServingInputReceiver.
+        """
+        from estimator_io.serving import serving_input_receiver_fn
+
+        return serving_input_receiver_fn(self, receive)
+
+    def __repr__(self) -> str:
+        """The stages, one a line."""
+        return describe(self.source, self.options, seed=self.seed, mode=self._mode)
+
+    @property
+    def _bucketed(self) -> bool:
+        return self.options.bucket_boundaries is not None
+
+    def _copy(self, options: Options, mode: str | None) -> InputFn:
+        return InputFn(self.source, options, mode=mode, mode_blind=self._mode_blind)
+
+    def _drawn(self) -> Options:
+        """Returns the options with the seed that is in use, so that copies keep the order."""
+        return dataclasses.replace(self.options, seed=self.seed)
+
+    def _resolve_mode(self, mode: str | None) -> str:
+        given = _MODES.get(mode) if isinstance(mode, str) else None
+        if mode is not None and given is None:
+            raise ModeError(
+                f"Unknown mode. Received: {mode!r}. Expected: 'train', 'eval' or 'infer'"
+                " (tf.estimator.ModeKeys)."
+            )
+        if self._mode_blind:
+            return given or "train"
+        if self._mode is not None and given is not None and given != self._mode:
+            raise ModeError(
+                f"This InputFn was made for mode {self._mode!r}, but was called for {given!r}."
+                " Pass the InputFn that for_mode() was called on."
+            )
+        resolved = given or self._mode
+        if resolved is None:
+            raise ModeError(
+                "This InputFn was called without a mode, so it cannot tell training from"
+                " evaluation. Pass the InputFn itself, as in TrainSpec(input_fn=fn), not"
+                " lambda: fn(); or fix the mode: lambda: fn.for_mode('train')()."
+            )
+        return resolved
+
+    def _batch_size(self, params: Mapping[str, Any] | None, context: Any) -> int | None:
+        own = self.options.batch_size
+        given = params.get("batch_size") if isinstance(params, Mapping) else None
+        if given is not None and own is not None and int(given) != own:
+            raise OptionError(
+                f"batch_size={own} contradicts params['batch_size']={given}. Leave one of them out."
+            )
+        size = own if given is None else int(given)
+        if size is None and self.options.bucket_batch_sizes is None:
+            raise OptionError(
+                "No batch size. Give batch_size=… to the factory, or params={'batch_size': …} to"
+                " the Estimator."
+            )
+        if size is not None and size < 1:
+            raise OptionError(f"params['batch_size'] must be at least 1. Received: {size!r}.")
+        if size is not None and context is not None:
+            size = context.get_per_replica_batch_size(size)
+        return size
+
+    def _build(self, request: stages.Request) -> tf.data.Dataset:
+        self._require_batches(request)
+        probe.require_rows(self.source, self.options, request, self._probed)
+        return _build_checked(self.plan(request))
+
+    def _require_batches(self, request: stages.Request) -> None:
+        """Refuses a training call that would end without a single step."""
+        rows, size, epochs = self.num_rows, request.batch_size, self.options.epochs
+        if rows is None or size is None or epochs is None or self._bucketed:
+            return
+        if request.ordered and self.options.drop_remainder and rows * epochs < size:
+            raise NoDataError(
+                f"{rows:,} rows in {epochs} epochs do not fill one batch of {size}, and"
+                " drop_remainder=True drops it. Expected: at least one batch. Give a smaller"
+                " batch_size, or drop_remainder=False."
+            )
+
+
+def _build_checked(plan: Plan) -> tf.data.Dataset:
+    """Builds a plan, and holds each stage to the structure that the next one expects."""
+    dataset: Any = None
+    before: Any = None
+    for call, built in plan.steps():
+        if not isinstance(built, tf.data.Dataset):
+            raise OptionError(
+                f"The source function returned no Dataset. Received: {type(built).__name__}."
+                " Expected: a tf.data.Dataset."
+            )
+        spec = built.element_spec
+        if call.stage in ("parse", "flat_map", "batch_map"):
+            check_element(spec, call.stage)
+        elif call.stage in ("augment", "batch_augment"):
+            if call.method == "map":
+                check_same(before, spec, call.stage)
+                before = spec
+            # In between, the rows are numbered to seed them; that is no structure of the user's.
+            dataset = built
+            continue
+        dataset, before = built, spec
+    check_element(before, "the source")
+    return dataset
+
+
+def _shard(context: Any) -> tuple[int, int]:
+    if context is None or context.num_input_pipelines <= 1:
+        return (0, 1)
+    return (context.input_pipeline_id, context.num_input_pipelines)
+
+
+def _pass_counter(stage: str) -> Named:
+    """Returns a counter of passes that lives as long as the Dataset that counts with it."""
+    return Named(f"passes_of_{stage}", tf.Variable(0, dtype=tf.int64, trainable=False))

@@ -1,0 +1,200 @@
+"""The options of a pipeline, one a stage, checked when they are given."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypedDict
+
+from estimator_io.errors import OptionError
+
+__all__ = ["Options", "StageOptions"]
+
+PARALLEL_STAGES = ("read", "parse", "augment", "batch_augment", "batch_map")
+
+
+class StageOptions(TypedDict, total=False):
+    """The keyword arguments that every factory of input functions takes; see `input_fn`."""
+
+    parse: Callable[..., Any] | None
+    filter: Callable[..., Any] | None
+    flat_map: Callable[..., Any] | None
+    cache: str | os.PathLike[str] | None
+    shuffle: bool | int | None
+    augment: Callable[..., Any] | None
+    batch_size: int | None
+    drop_remainder: bool
+    padding: bool | Mapping[str, Any] | None
+    padding_values: Any
+    bucket_boundaries: Sequence[int] | None
+    bucket_batch_sizes: Sequence[int] | None
+    element_length: Callable[..., Any] | None
+    batch_augment: Callable[..., Any] | None
+    batch_map: Callable[..., Any] | None
+    epochs: int | None
+    seed: int | None
+    weight_key: str
+    num_parallel_calls: int | Mapping[str, int] | None
+    interleave: int
+    prefetch: int | None
+    threads: int | None
+    deterministic: bool
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `input_fn` was asked for; the meaning and cost of each field stand in its docstring.
+
+    Raises:
+      OptionError: a value is impossible, or two options contradict each other.
+    """
+
+    parse: Callable[..., Any] | None = None
+    filter: Callable[..., Any] | None = None
+    flat_map: Callable[..., Any] | None = None
+    cache: str | None = None
+    shuffle: bool | int | None = None
+    augment: Callable[..., Any] | None = None
+    batch_size: int | None = None
+    drop_remainder: bool = False
+    padding: Any = None
+    padding_values: Any = None
+    bucket_boundaries: tuple[int, ...] | None = None
+    bucket_batch_sizes: tuple[int, ...] | None = None
+    element_length: Callable[..., Any] | None = None
+    batch_augment: Callable[..., Any] | None = None
+    batch_map: Callable[..., Any] | None = None
+    epochs: int | None = None
+    seed: int | None = None
+    weight_key: str = "weight"
+    num_parallel_calls: int | Mapping[str, int] | None = None
+    interleave: int = 16
+    prefetch: int | None = None
+    threads: int | None = None
+    deterministic: bool = True
+
+    def __post_init__(self) -> None:
+        """Normalises what has several spellings and refuses what cannot be."""
+        for name in ("bucket_boundaries", "bucket_batch_sizes"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.cache is not None:
+            object.__setattr__(self, "cache", os.fspath(self.cache))
+        for name in _FUNCTIONS:
+            _check_function(name, getattr(self, name))
+        for name, least in _LEAST.items():
+            _check_whole_number(name, getattr(self, name), least)
+        _check_shuffle(self.shuffle)
+        _check_parallel(self.num_parallel_calls)
+        _check_padding(self)
+        _check_buckets(self)
+        if self.cache == "":
+            raise OptionError(
+                "cache is an empty string. Expected: None, 'memory' or a folder. To cache nothing,"
+                " leave cache out."
+            )
+
+    def parallel_calls(self, stage: str) -> int | None:
+        """Returns the calls that `stage` may make at once, None where AUTOTUNE decides."""
+        given = self.num_parallel_calls
+        return given.get(stage) if isinstance(given, Mapping) else given
+
+    @property
+    def element_stages(self) -> tuple[str, ...]:
+        """The names of the stages in use that work row by row, before the batch."""
+        names = ("parse", "filter", "flat_map", "cache", "augment", "padding", "bucket_boundaries")
+        return tuple(name for name in names if getattr(self, name))
+
+
+_FUNCTIONS = (
+    "parse",
+    "filter",
+    "flat_map",
+    "augment",
+    "element_length",
+    "batch_augment",
+    "batch_map",
+)
+_LEAST = {"batch_size": 1, "epochs": 1, "interleave": 1, "prefetch": 0, "threads": 1, "seed": 0}
+
+
+def _check_function(name: str, value: Any) -> None:
+    if value is not None and not callable(value):
+        raise OptionError(
+            f"{name} is no function. Received: {value!r}. Expected: a function, or None."
+        )
+
+
+def _is_whole_number(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _check_whole_number(name: str, value: Any, least: int) -> None:
+    if value is None:
+        return
+    if not _is_whole_number(value) or value < least:
+        hint = " For endless training leave epochs=None." if name == "epochs" else ""
+        raise OptionError(
+            f"{name} must be a whole number of at least {least}. Received: {value!r}.{hint}"
+        )
+
+
+def _check_shuffle(value: Any) -> None:
+    if value is None or isinstance(value, bool):
+        return
+    if not _is_whole_number(value) or value < 1:
+        raise OptionError(
+            f"shuffle must be True, False, None or a buffer size of at least 1 row."
+            f" Received: {value!r}."
+        )
+
+
+def _check_parallel(value: Any) -> None:
+    numbers = value if isinstance(value, Mapping) else {"num_parallel_calls": value}
+    for name, number in numbers.items():
+        if isinstance(value, Mapping) and name not in PARALLEL_STAGES:
+            raise OptionError(
+                f"num_parallel_calls names no stage that runs in parallel. Received: {name!r}."
+                f" Expected: one of {', '.join(PARALLEL_STAGES)}."
+            )
+        _check_whole_number(f"num_parallel_calls of {name}" if value else name, number, 1)
+
+
+def _check_padding(options: Options) -> None:
+    if options.padding_values is not None and not _padded(options):
+        raise OptionError(
+            "padding_values was given, but nothing is padded. Give padding=True (or"
+            " bucket_boundaries=…), or leave padding_values out."
+        )
+
+
+def _padded(options: Options) -> bool:
+    return bool(options.padding) or options.bucket_boundaries is not None
+
+
+def _check_buckets(options: Options) -> None:
+    bounds, sizes = options.bucket_boundaries, options.bucket_batch_sizes
+    if bounds is None:
+        for name in ("bucket_batch_sizes", "element_length"):
+            if getattr(options, name) is not None:
+                raise OptionError(
+                    f"{name} was given without bucket_boundaries. Give bucket_boundaries=[…] to"
+                    f" batch by length, or leave {name} out."
+                )
+        return
+    if not bounds or list(bounds) != sorted(set(bounds)) or bounds[0] < 1:
+        raise OptionError(
+            f"bucket_boundaries must be lengths of at least 1 in rising order."
+            f" Received: {list(bounds)!r}."
+        )
+    if sizes is not None and options.batch_size is not None:
+        raise OptionError(
+            "batch_size and bucket_batch_sizes contradict each other: both say how many rows a"
+            " batch holds. Give one of them."
+        )
+    if sizes is not None and (len(sizes) != len(bounds) + 1 or min(sizes) < 1):
+        raise OptionError(
+            f"bucket_batch_sizes needs a size of at least 1 for each of the {len(bounds) + 1}"
+            f" buckets that {len(bounds)} boundaries make. Received: {list(sizes)!r}."
+        )

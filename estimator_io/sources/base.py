@@ -1,0 +1,85 @@
+"""What every source of rows tells a pipeline, and the order it is asked for."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from typing import Any
+
+from estimator_io.pipeline.plan import Call, Named
+
+__all__ = ["Order", "Source"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    """The order and the part of a source that one pipeline reads.
+
+    Attributes:
+      shuffle: whether the rows come in a new random order in each epoch.
+      epochs: passes over the source; None is endless.
+      seed: what the random orders depend on, beside the epoch.
+      buffer_size: rows of the shuffle buffer where a source cannot be shuffled by index.
+      shard: (index, count): the part of the rows that belongs to this worker.
+      passes: counts the passes begun over a finite Dataset that Keras iterates again and again.
+      interleave: files read at once, for sources that interleave files.
+      read_calls: calls that the read may make at once; None leaves it to AUTOTUNE.
+      block: rows to take at once, where the source can take many.
+    """
+
+    shuffle: bool
+    epochs: int | None
+    seed: int
+    buffer_size: int
+    shard: tuple[int, int] = (0, 1)
+    passes: Named | None = None
+    interleave: int = 16
+    read_calls: int | None = None
+    block: int | None = None
+
+
+class Source(abc.ABC):
+    """A place that rows come from.
+
+    Attributes:
+      decode: turns what `rows` yields into a row's (features, labels, weights), row by row; None
+        where the rows are that already.
+      decode_batch: does the same for a batch of rows at once; None where only `decode` can.
+      takes_blocks: whether `rows` yields batches of rows, `Order.block` of them at a time.
+      holds_rows: whether the source is known to hold a row, without reading it.
+      class_names: the classes that integer labels stand for, where the source knows them.
+    """
+
+    decode: Any = None
+    decode_batch: Any = None
+    takes_blocks: bool = False
+    holds_rows: bool = True
+    class_names: tuple[str, ...] | None = None
+
+    @property
+    @abc.abstractmethod
+    def num_rows(self) -> int | None:
+        """Rows in one epoch; None where only reading them all would tell."""
+
+    @property
+    def indexed(self) -> bool:
+        """Whether any row can be had by its index, so that shuffling needs no buffer."""
+        return self.num_rows is not None
+
+    @abc.abstractmethod
+    def calls(self, order: Order) -> list[Call]:
+        """Returns the calls that yield the rows in `order`."""
+
+    @abc.abstractmethod
+    def identity(self) -> Any:
+        """Returns what the rows depend on, in values that `pipeline.identity.digest` takes."""
+
+    @abc.abstractmethod
+    def describe(self) -> str:
+        """Returns a few words for the repr: how much of what."""
+
+    def describe_shuffle(self, buffer_size: int) -> str:
+        """Returns how the rows are shuffled without a cache, for the repr."""
+        if self.indexed:
+            return f"all {self.num_rows:,} rows by index, no buffer"
+        return f"files, then a buffer of {buffer_size:,} rows"

@@ -1,0 +1,61 @@
+"""A function that builds a tf.data.Dataset: rows that come from elsewhere, as a stream."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from estimator_io.ops.order import repeat_shuffled
+from estimator_io.pipeline.plan import Call, Plan
+from estimator_io.sources.base import Order, Source
+from estimator_io.sources.table import epoch_numbers
+
+__all__ = ["FunctionSource"]
+
+
+class FunctionSource(Source):
+    """The elements of the Dataset that `function()` returns, one row each.
+
+    The function is called wherever a pipeline is built, under the Estimator inside its graph, since
+    a Dataset made outside that graph cannot be read in it.
+    """
+
+    holds_rows = False
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self._function = function
+
+    @property
+    def num_rows(self) -> None:
+        """None: the Dataset is known only where it is built."""
+
+    def identity(self) -> Any:
+        """Returns the function; files that it reads are beyond what can be told."""
+        return self._function
+
+    def describe(self) -> str:
+        """Returns the function's name."""
+        return f"the Dataset of {getattr(self._function, '__name__', self._function)}()"
+
+    def describe_shuffle(self, buffer_size: int) -> str:
+        """Returns the size of the buffer."""
+        return f"a buffer of {buffer_size:,} rows"
+
+    def calls(self, order: Order) -> list[Call]:
+        """Returns: the Dataset, sharded, shuffled through a buffer and repeated."""
+        index, count = order.shard
+        calls = [Call("source", self._function)]
+        if count > 1:
+            calls.append(Call("shard", "shard", (count, index)))
+        if order.shuffle:
+            repeat = functools.partial(
+                repeat_shuffled,
+                epochs=Plan((epoch_numbers(order),)),
+                buffer_size=order.buffer_size,
+                seed=order.seed,
+            )
+            calls.append(Call("shuffle", "apply", (repeat,)))
+        elif order.epochs != 1:
+            calls.append(Call("epochs", "repeat", (order.epochs,)))
+        return calls

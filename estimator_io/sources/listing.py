@@ -1,0 +1,109 @@
+"""Which files: patterns, labels and splits, as plain Python that imports no TensorFlow.
+
+The functions are self-contained, so that `InputFn.source_code()` can print them verbatim.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+
+import numpy as np
+
+
+def list_files(patterns):
+    """Returns the files that `patterns` name, each once: a list of paths.
+
+    A pattern's matches are sorted by name, so the order is the same on every machine and does not
+    depend on what the file system answers first. `**` matches any depth of folders. A path
+    without wildcards is taken as it is.
+    """
+    files = {}
+    for pattern in patterns:
+        if "://" in pattern:
+            import tensorflow as tf
+
+            found = sorted(tf.io.gfile.glob(pattern)) if glob.has_magic(pattern) else [pattern]
+        elif glob.has_magic(pattern) and not os.path.exists(pattern):
+            found = sorted(path for path in glob.glob(pattern, recursive=True))
+            found = [path for path in found if not os.path.isdir(path)]
+        else:
+            found = [pattern]
+        files.update(dict.fromkeys(found))
+    return list(files)
+
+
+def split_fraction(name):
+    """Returns a number in [0, 1) that depends on nothing but `name`."""
+    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()
+    return int.from_bytes(digest[:8], "big") / (1 << 64)
+
+
+def fixed_folder(pattern):
+    """Returns the part of a pattern's path that stands before its first wildcard."""
+    parts = pattern.replace("\\", "/").split("/")
+    fixed = [part for at, part in enumerate(parts) if not glob.has_magic("/".join(parts[: at + 1]))]
+    return "/".join(fixed) if len(fixed) < len(parts) else ""
+
+
+def split_name(file, patterns):
+    """Returns the part of a path that its split depends on: what follows a pattern's folder."""
+    name = file.replace("\\", "/")
+    folders = sorted({fixed_folder(pattern) for pattern in patterns}, key=len, reverse=True)
+    for folder in folders:
+        if folder and name.startswith(folder + "/"):
+            return name[len(folder) + 1 :]
+    return name
+
+
+def split_files(files, *, part, fraction, patterns):
+    """Returns the `part` ("first" or "rest") of `files` in a split that keeps `fraction` in first.
+
+    The side of a file depends on its path below its pattern's folder alone: adding files moves no
+    other, and neither does moving the folder.
+    """
+    first = [split_fraction(split_name(file, patterns)) < fraction for file in files]
+    return [f for f, is_first in zip(files, first, strict=True) if is_first == (part == "first")]
+
+
+def split_rows(size, *, part, fraction):
+    """Returns the indices (int64) of the `part` of `size` rows; a row's side depends on its index.
+
+    The index is mixed by the finalizer of SplitMix64 (Steele, Lea and Flood, 2014).
+    """
+    with np.errstate(over="ignore"):
+        mixed = np.arange(1, size + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    first = (mixed ^ (mixed >> np.uint64(31))) < np.uint64(int(fraction * 2**64))
+    return np.flatnonzero(first == (part == "first"))
+
+
+def as_column(values):
+    """Returns `values` as an array, text as bytes."""
+    if len(values) and isinstance(values[0], str):
+        return np.array([os.fsencode(value) for value in values], object)
+    return np.asarray(values)
+
+
+def folder_names(files):
+    """Returns the names of the folders that `files` lie in, sorted."""
+    return sorted({os.path.basename(os.path.dirname(file)) for file in files})
+
+
+def folder_labels(files, *, classes):
+    """Returns for each file the index of its folder's name in `classes`."""
+    index = {name: position for position, name in enumerate(classes)}
+    return [index[os.path.basename(os.path.dirname(file))] for file in files]
+
+
+def labels_by(files, *, function):
+    """Returns `function(path)` for each file."""
+    return [function(file) for file in files]
+
+
+def class_indices(labels, *, classes):
+    """Returns for each label its index in `classes`."""
+    index = {name: position for position, name in enumerate(classes)}
+    return [index[v.decode() if isinstance(v, bytes) else v] for v in labels]

@@ -1,0 +1,108 @@
+"""TFRecord files: a stream of serialized records, shuffled by file and through a buffer."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+from estimator_io.errors import NoDataError, OptionError, SourceError
+from estimator_io.ops import example
+from estimator_io.pipeline.parallel import number_or_autotune
+from estimator_io.pipeline.plan import Call, Named
+from estimator_io.sources.base import Order, Source
+from estimator_io.sources.files import FileList
+from estimator_io.sources.table import epoch_numbers, file_identity
+
+__all__ = ["RecordSource"]
+
+_COMPRESSIONS = ("", "GZIP", "ZLIB")
+
+
+class RecordSource(Source):
+    """The records of TFRecord files.
+
+    Args:
+      files: the files, as `find_files` returns them.
+      compression: "", "GZIP" or "ZLIB", as they were written.
+      decode: parses one record; None leaves it serialized.
+      decode_batch: parses a batch of records at once.
+
+    Raises:
+      OptionError: an unknown compression.
+      NoDataError: no file holds a record.
+      SourceError: the first record cannot be read.
+    """
+
+    def __init__(
+        self, files: FileList, *, compression: str, decode: Any, decode_batch: Any
+    ) -> None:
+        if compression not in _COMPRESSIONS:
+            raise OptionError(
+                f"compression is unknown. Received: {compression!r}. Expected: one of"
+                f" {', '.join(map(repr, _COMPRESSIONS))}."
+            )
+        self._files = files
+        self._compression = compression
+        self.decode = decode
+        self.decode_batch = decode_batch
+        self._require_a_record()
+
+    @property
+    def num_rows(self) -> None:
+        """None: the format does not say how many records a file holds."""
+
+    def identity(self) -> Any:
+        """Returns size and time of change of the files."""
+        return (self._compression, file_identity(self._files.value))
+
+    def describe(self) -> str:
+        """Returns the number of files."""
+        return f"records of {len(self._files.value):,} TFRecord files"
+
+    def calls(self, order: Order) -> list[Call]:
+        """Returns: files in order, their records interleaved, shuffled through a buffer."""
+        files, rest = self._shard(order)
+        kwargs: dict[str, Any] = {
+            "files": files,
+            "compression": self._compression,
+            "cycle_length": min(order.interleave, len(files.value)),
+            "num_parallel_calls": number_or_autotune(order.read_calls),
+        }
+        if not order.shuffle:
+            calls = [Call("source", example.read_records, (), kwargs), *rest]
+            return calls + (
+                [] if order.epochs == 1 else [Call("epochs", "repeat", (order.epochs,))]
+            )
+        kwargs |= {"buffer_size": order.buffer_size, "seed": order.seed}
+        epoch = functools.partial(example.records_of_epoch, **kwargs)
+        return [epoch_numbers(order), Call("shuffle", "flat_map", (epoch,)), *rest]
+
+    def _shard(self, order: Order) -> tuple[Named, list[Call]]:
+        """Shares out whole files where there are enough of them, else single records."""
+        index, count = order.shard
+        if count == 1:
+            return self._files, []
+        files = self._files.value[index::count]
+        if len(self._files.value) >= count:
+            return Named("files_of_this_worker", files), []
+        return self._files, [Call("shard", "shard", (count, index))]
+
+    def _require_a_record(self) -> None:
+        import tensorflow as tf
+
+        options = tf.io.TFRecordOptions(self._compression)
+        for file in self._files.value:
+            records = tf.compat.v1.io.tf_record_iterator(file, options)
+            try:
+                if next(itertools.islice(records, 1), None) is not None:
+                    return
+            except tf.errors.OpError as error:
+                raise SourceError(
+                    f"{file!r} is no TFRecord file of compression {self._compression!r}: its first"
+                    f" record cannot be read ({error.message}). Check the path and compression=…"
+                ) from error
+        raise NoDataError(
+            f"None of the {len(self._files.value)} TFRecord files holds a record, the first of"
+            f" them {self._files.value[0]!r}. Expected: at least one record."
+        )

@@ -1,0 +1,253 @@
+"""Arrays whose rows are the elements: what was given by the user, or file names and labels."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from estimator_io.errors import NoDataError, SourceError
+from estimator_io.ops import rows
+from estimator_io.ops.order import epoch_order, next_epochs
+from estimator_io.pipeline.parallel import parallel
+from estimator_io.pipeline.plan import Call, Named
+from estimator_io.sources import listing
+from estimator_io.sources.base import Order, Source
+from estimator_io.sources.split import check_split
+
+__all__ = ["TableSource", "as_columns"]
+
+# Arrays up to this size go into the graph as constants, so that no Python is called at all. Larger
+# ones stay outside, since every checkpoint and event file holds a copy of the graph.
+EMBEDDED_BYTES = 256 * 1024
+# Rows taken from the arrays at once where later stages work row by row: enough to make the call's
+# cost vanish, little enough to hold in a cache.
+BLOCK_ROWS = 256
+BLOCK_BYTES = 1 << 20
+
+
+class TableSource(Source):
+    """Rows of equally long arrays, reached by index.
+
+    Args:
+      columns: an array, or a dict or tuple of them, nested as the elements shall be.
+      named: the same structure with a `Named` for each array, as the printed program calls them.
+      decode: what turns one row into (features, labels, weights), if anything must.
+      words: what the rows are, for the repr.
+      files: the files that `decode` reads, if any.
+      split: ("train", fraction) or ("validation", fraction): the part of the rows to use.
+    """
+
+    takes_blocks = True
+
+    def __init__(
+        self,
+        columns: Any,
+        *,
+        named: Any,
+        decode: Any = None,
+        words: str = "rows of arrays",
+        files: Sequence[str] = (),
+        split: Any = None,
+    ) -> None:
+        self._arrays = list(leaves(columns, "columns").values())
+        self._named = named
+        self._words = words
+        self.files = files
+        self._rows = None if split is None else _split_rows(len(self._arrays[0]), split)
+        self.decode = decode
+
+    def identity(self) -> Any:
+        """Returns the arrays, and size and time of change of the files they name."""
+        return (
+            self._arrays,
+            None if self._rows is None else self._rows.value,
+            file_identity(self.files),
+        )
+
+    @property
+    def num_rows(self) -> int:
+        """Rows in the arrays, or in the part of them that the split keeps."""
+        return len(self._arrays[0] if self._rows is None else self._rows.value)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row over all arrays."""
+        return max(1, self._nbytes // len(self._arrays[0]))
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the arrays stand in the graph, rather than in the host's memory alone."""
+        return self._nbytes <= EMBEDDED_BYTES
+
+    @property
+    def _nbytes(self) -> int:
+        return sum(_nbytes(array) for array in self._arrays)
+
+    def describe(self) -> str:
+        """Returns the number of rows and what they are."""
+        place = "in the graph" if self.embedded else "outside the graph"
+        return f"{self.num_rows:,} {self._words}, {place}"
+
+    def calls(self, order: Order) -> list[Call]:
+        """Returns: indices in order, in blocks, and the rows at these indices."""
+        block = order.block or max(1, min(BLOCK_ROWS, BLOCK_BYTES // self.row_bytes))
+        chosen = [] if self._rows is None else [self._take(self._rows, order)]
+        return [
+            *self._index_calls(order),
+            Call("read", "batch", (block,)),
+            *chosen,
+            self._take(self._named, order),
+        ]
+
+    def _take(self, columns: Any, order: Order) -> Call:
+        take = rows.take_rows if self.embedded else rows.take_rows_from_host
+        call = functools.partial(take, columns=columns)
+        return Call("read", "map", (call,), parallel(order.read_calls))
+
+    def _index_calls(self, order: Order) -> list[Call]:
+        index, count = order.shard
+        if not order.shuffle:
+            calls = [Call("source", "range", (index, self.num_rows, count))]
+            return calls + (
+                [] if order.epochs == 1 else [Call("epochs", "repeat", (order.epochs,))]
+            )
+        size = math.ceil((self.num_rows - index) / count)
+        kwargs = {"size": size, "seed": order.seed, "first": index, "step": count}
+        return [
+            epoch_numbers(order),
+            Call("shuffle", "flat_map", (functools.partial(epoch_order, **kwargs),)),
+        ]
+
+
+def _split_rows(size: int, split: Any) -> Named:
+    part, fraction = check_split(split)
+    recipe = functools.partial(listing.split_rows, size, part=part, fraction=fraction)
+    kept = listing.split_rows(size, part=part, fraction=fraction)
+    if not len(kept):
+        raise NoDataError(
+            f"split={split!r} leaves none of {size} rows. Expected: at least one. Give more rows or"
+            " another fraction."
+        )
+    return Named("kept_rows", kept, recipe)
+
+
+def _nbytes(array: np.ndarray) -> int:
+    """Bytes that the graph would hold; an array of objects holds texts."""
+    return sum(map(len, array.flat)) if array.dtype.kind == "O" else array.nbytes
+
+
+def epoch_numbers(order: Order) -> Call:
+    """Returns the call that yields the number of every epoch that is read."""
+    if order.epochs is None:
+        # 2 ** 62 epochs: a range needs an end, and no training reaches this one.
+        return Call("epochs", "range", (1 << 62,))
+    if order.passes is None:
+        return Call("epochs", "range", (order.epochs,))
+    return Call("epochs", next_epochs, (), {"epochs": order.epochs, "passes": order.passes})
+
+
+def as_columns(data: Any, name: str) -> tuple[Any, Any]:
+    """Returns (`data` with its leaves as NumPy arrays, the same with each leaf a `Named`).
+
+    Raises:
+      SourceError: an array has no rows dimension, another length than the first, or holds Python
+        objects.
+      NoDataError: the arrays have no row.
+    """
+    arrays = {path: _as_array(leaf, path) for path, leaf in leaves(data, name).items()}
+    if not arrays:
+        raise SourceError(f"{name} is empty. Expected: at least one array. Received: {data!r}.")
+    require_same_length(arrays)
+    named = {path: Named(_variable(path), array) for path, array in arrays.items()}
+    return _rebuild(data, name, arrays), _rebuild(data, name, named)
+
+
+def require_same_length(arrays: Mapping[str, np.ndarray]) -> None:
+    """Checks that arrays, by the names they have for the user, hold the same number of rows.
+
+    Raises:
+      SourceError: they do not.
+      NoDataError: they hold none.
+    """
+    first, rows = next((path, len(array)) for path, array in arrays.items())
+    for path, array in arrays.items():
+        if len(array) != rows:
+            raise SourceError(
+                f"{path} has {len(array):,} rows, but {first} has {rows:,}. Expected: the same"
+                " number of rows in every array."
+            )
+    if not rows:
+        raise NoDataError(f"{first} has no rows. Expected: at least one.")
+
+
+def file_identity(files: Sequence[str]) -> list[tuple[str, int, int]]:
+    """Returns (path, bytes, time of change in nanoseconds) of each file."""
+    facts = []
+    for file in files:
+        if "://" in file:
+            stat = tf.io.gfile.stat(file)
+            facts.append((file, stat.length, stat.mtime_nsec))
+        else:
+            info = os.stat(file)
+            facts.append((os.path.abspath(file), info.st_size, info.st_mtime_ns))
+    return facts
+
+
+def leaves(data: Any, name: str) -> dict[str, Any]:
+    """Returns the leaves of nested dicts and tuples by their paths, such as "x['age']"."""
+    return dict(_walk(data, name))
+
+
+def _walk(data: Any, path: str) -> list[tuple[str, Any]]:
+    if isinstance(data, Mapping):
+        return [leaf for key in data for leaf in _walk(data[key], f"{path}[{key!r}]")]
+    if type(data) is tuple:
+        return [leaf for at, item in enumerate(data) for leaf in _walk(item, f"{path}[{at}]")]
+    return [(path, data)]
+
+
+def _rebuild(data: Any, path: str, found: Mapping[str, Any]) -> Any:
+    if isinstance(data, Mapping):
+        return {key: _rebuild(data[key], f"{path}[{key!r}]", found) for key in data}
+    if type(data) is tuple:
+        return tuple(_rebuild(item, f"{path}[{at}]", found) for at, item in enumerate(data))
+    return found[path]
+
+
+def _variable(path: str) -> str:
+    name = "".join(c if c.isalnum() else "_" for c in path)
+    while "__" in name:
+        name = name.replace("__", "_")
+    return name.strip("_")
+
+
+def _as_array(value: Any, path: str) -> np.ndarray:
+    array = value if isinstance(value, np.ndarray) else np.asarray(value)
+    if array.ndim == 0:
+        raise SourceError(f"{path} is a single value, {value!r}. Expected: an array of rows.")
+    if array.dtype.kind == "U":
+        return np.char.encode(array, "utf-8").astype(object)
+    if array.dtype.kind == "S":
+        return array.astype(object)
+    if array.dtype.kind == "O":
+        return _as_strings(array, path)
+    return array
+
+
+def _as_strings(array: np.ndarray, path: str) -> np.ndarray:
+    encoded = np.empty(array.shape, object)
+    for at, item in np.ndenumerate(array):
+        if not isinstance(item, (str, bytes)):
+            raise SourceError(
+                f"{path} holds Python objects: row {at[0]} is {item!r} of type"
+                f" {type(item).__name__}. Expected: numbers, booleans or strings alone. Convert the"
+                " array, for example with astype('float32')."
+            )
+        encoded[at] = item.encode() if isinstance(item, str) else item
+    return encoded

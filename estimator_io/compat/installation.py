@@ -6,21 +6,34 @@ import importlib
 import threading
 from types import ModuleType
 
-from estimator_io.compat import aliases, keras2_view, missing_modules, versions
+from estimator_io.compat import (
+    aliases,
+    deprecations,
+    keras2_names,
+    keras2_view,
+    missing_modules,
+    versions,
+)
 from estimator_io.compat.journal import Journal
 
 __all__ = ["estimator_module", "install", "uninstall"]
 
 _lock = threading.RLock()
 _journal: Journal | None = None
+_quiet: Journal | None = None
 
 
-def install() -> None:
+def install(*, deprecation_warnings: bool | None = None) -> None:
     """Makes tf.estimator work on the TensorFlow that is installed.
 
-    Call it once, before or after `import tensorflow`; a second call changes nothing. On
-    TensorFlow 2.15, which has its own tf.estimator, it does nothing. The user's tf.keras stays
-    what it is.
+    Call it once, before or after `import tensorflow`; a second call changes nothing but the
+    deprecation warnings. On TensorFlow 2.15, which has its own tf.estimator, it does nothing. The
+    user's tf.keras stays what it is.
+
+    Args:
+      deprecation_warnings: False hides the warnings that tf.estimator and what it calls are
+        deprecated, but for one line; True shows them. None hides them unless the environment
+        variable ESTIMATOR_IO_DEPRECATION_WARNINGS is 1.
 
     Raises:
       CompatibilityError: TensorFlow, tensorflow-estimator or tf-keras is missing or of a version
@@ -39,6 +52,7 @@ def install() -> None:
     global _journal
     with _lock:
         if _journal is not None:
+            _set_deprecation_warnings(deprecation_warnings)
             return
         tf = versions.import_tensorflow()
         if versions.has_own_estimator(tf):
@@ -54,6 +68,7 @@ def install() -> None:
             journal.undo()
             raise
         _journal = journal
+        _set_deprecation_warnings(deprecation_warnings)
 
 
 def uninstall() -> None:
@@ -66,6 +81,7 @@ def uninstall() -> None:
     global _journal
     with _lock:
         if _journal is not None:
+            _set_deprecation_warnings(True)
             _journal.undo()
             _journal = None
 
@@ -109,3 +125,43 @@ def _apply(journal: Journal, tf: ModuleType) -> None:
     journal.add_finder(finder)
     journal.on_undo(finder.forget)
     aliases.set_estimator_attributes(journal, tf)
+    _adapt_estimators(journal)
+    if not versions.legacy_keras_requested():
+        keras2_names.supply_v1_names(journal, v1_modules)
+        keras2_names.supply_keras_names(journal)
+        _adapt_keras3(journal)
+
+
+def _adapt_estimators(journal: Journal) -> None:
+    from estimator_io.compat import results
+
+    estimator = importlib.import_module("tensorflow_estimator.python.estimator.estimator")
+    results.print_plainly(journal, estimator.Estimator)
+
+
+def _adapt_keras3(journal: Journal) -> None:
+    from estimator_io.compat.keras3 import layers, metrics, models, optimizers, updates, variables
+
+    estimator = importlib.import_module("tensorflow_estimator.python.estimator.estimator")
+    optimizers.convert_optimizers(journal)
+    updates.collect_updates(journal)
+    updates.run_updates(journal, estimator.Estimator)
+    metrics.convert_metrics(journal)
+    models.refuse_models(journal)
+    layers.refuse_foreign_layers(journal)
+    variables.unwrap_variables(journal)
+
+
+def _set_deprecation_warnings(shown: bool | None) -> None:
+    """Shows or hides the warnings; None changes nothing where they were set before."""
+    global _quiet
+    if shown is None:
+        if _quiet is not None:
+            return
+        shown = deprecations.shown_by_environment()
+    if shown and _quiet is not None:
+        _quiet.undo()
+        _quiet = None
+    elif not shown and _quiet is None:
+        _quiet = Journal()
+        deprecations.quiet(_quiet)

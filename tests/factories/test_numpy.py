@@ -83,15 +83,11 @@ def test_what_cannot_be_is_refused(arguments, kind, words):
 
 def test_old_calls_of_the_real_function_give_the_same_rows(draw):
     """The reference is tensorflow-estimator's own function, through its queues."""
-    estimator = estimator_io.compat.estimator_module()
-    inputs = tf.compat.v1.estimator.inputs if hasattr(tf.compat.v1, "estimator") else None
-    if inputs is None:
-        inputs = estimator.inputs
+    estimator_io.compat.install()
+    inputs = tf.compat.v1.estimator.inputs
     old = inputs.numpy_input_fn(X, Y, batch_size=4, num_epochs=2, shuffle=False)
     rows = []
     v1 = tf.compat.v1
-    with tf.Graph().as_default(), v1.train.MonitoredSession() as session:
-        del session
     with tf.Graph().as_default():
         features, targets = old()
         with v1.train.MonitoredSession() as session:

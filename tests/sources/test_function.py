@@ -24,7 +24,7 @@ def test_an_empty_dataset_is_an_error_and_never_a_hang(mode, graph):
 
 def test_a_function_that_returns_no_dataset_is_refused():
     fn = estimator_io.input_fn(lambda: [1, 2], batch_size=2)
-    with pytest.raises(OptionError, match="returned no Dataset. Received: list"):
+    with pytest.raises(OptionError, match=r"returned no Dataset\. Received: list"):
         fn("eval")
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         ModeError,
         NoDataError,
         OptionError,
+        PositionError,
         SourceError,
         StructureError,
     )
@@ -34,6 +35,7 @@ _HOMES = {
     "ModeError": "errors",
     "NoDataError": "errors",
     "OptionError": "errors",
+    "PositionError": "errors",
     "SourceError": "errors",
     "StructureError": "errors",
     "audio_input_fn": "factories.audio",
@@ -51,6 +53,7 @@ __all__ = [
     "ModeError",
     "NoDataError",
     "OptionError",
+    "PositionError",
     "SourceError",
     "StructureError",
     "audio_input_fn",

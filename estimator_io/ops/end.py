@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import tensorflow as tf
 
 
@@ -11,11 +13,11 @@ def with_end(dataset, *, note, run):
 
     Python is called once, at the end: until then each element only passes through in an Optional.
     """
-    optional = tf.experimental.Optional
+    optional: Any = tf.experimental.Optional
     spec = dataset.element_spec
 
-    def wrap(*element):
-        return optional.from_value(element if len(element) > 1 else element[0])
+    def wrap(first, *others):
+        return optional.from_value((first, *others) if others else first)
 
     def count(counted, element):
         return counted + tf.cast(element.has_value(), tf.int64), (counted, element)

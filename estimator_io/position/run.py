@@ -67,10 +67,10 @@ class Run:
 
         Replicas that step together need a batch each: what is left over makes no step.
         """
-        if None in (self.epochs, self.rows_per_epoch, self.batch_size):
+        size = self.batch_size
+        if self.epochs is None or self.rows_per_epoch is None or size is None:
             return None
-        left = self.epochs * self.rows_per_epoch - self.rows  # pyright: ignore[reportOptionalOperand]
-        size: Any = self.batch_size
+        left = self.epochs * self.rows_per_epoch - self.rows
         batches = left // size if self.drop_remainder else -(-left // size)
         return self.from_step + batches // self.batches_per_step
 

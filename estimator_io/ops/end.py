@@ -9,9 +9,10 @@ import tensorflow as tf
 
 @tf.autograph.experimental.do_not_convert
 def with_end(dataset, *, note, run):
-    """Returns `dataset`; when it is exhausted, `note(run, count)` is called with its length.
+    """Returns `dataset`; at its end `note(run, count)` is called with the number of its elements.
 
-    Python is called once, at the end: until then each element only passes through in an Optional.
+    Python is called once. The call comes before the last element is handed on, so that whoever
+    trains on that element can know that it was the last: each waits until the next one is there.
     """
     optional: Any = tf.experimental.Optional
     spec = dataset.element_spec
@@ -19,24 +20,26 @@ def with_end(dataset, *, note, run):
     def wrap(first, *others):
         return optional.from_value((first, *others) if others else first)
 
-    def count(counted, element):
-        return counted + tf.cast(element.has_value(), tf.int64), (counted, element)
+    def pair(count, window):
+        this, following = (window.skip(at).take(1).get_single_element() for at in (0, 1))
+        return this, count, following.has_value()
 
-    def keep(counted, element):
+    def keep(this, count, goes_on):
         def at_end():
-            noted = tf.numpy_function(_noting(note), [run, counted], tf.bool)
-            return tf.ensure_shape(noted, [])
+            noted = tf.numpy_function(_noting(note), [run, count], tf.bool)
+            return tf.logical_and(tf.ensure_shape(noted, []), this.has_value())
 
-        return tf.cond(element.has_value(), lambda: tf.constant(True), at_end)
+        return tf.cond(goes_on, this.has_value, at_end)
 
-    end = tf.data.Dataset.range(1).map(lambda _: optional.empty(spec))
-    counted = dataset.map(wrap).concatenate(end).scan(tf.constant(0, tf.int64), count)
-    return counted.filter(keep).map(lambda _, element: element.get_value())
+    border = tf.data.Dataset.range(1).map(lambda _: optional.empty(spec))
+    bordered = border.concatenate(dataset.map(wrap)).concatenate(border)
+    pairs = bordered.window(2, shift=1, drop_remainder=True).enumerate().map(pair)
+    return pairs.filter(keep).map(lambda this, *_: this.get_value())
 
 
 def _noting(note):
     def at_end(run, count):
         note(int(run), int(count))
-        return False
+        return True
 
     return at_end

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from estimator_io.factories.numpy import numpy_input_fn
     from estimator_io.factories.tfrecord import tfrecord_input_fn
     from estimator_io.pipeline.input_fn import InputFn
+    from estimator_io.position.callback import PositionCallback
 
 __version__ = "0.1.0"
 
@@ -35,6 +36,7 @@ _HOMES = {
     "ModeError": "errors",
     "NoDataError": "errors",
     "OptionError": "errors",
+    "PositionCallback": "position.callback",
     "PositionError": "errors",
     "SourceError": "errors",
     "StructureError": "errors",
@@ -53,6 +55,7 @@ __all__ = [
     "ModeError",
     "NoDataError",
     "OptionError",
+    "PositionCallback",
     "PositionError",
     "SourceError",
     "StructureError",

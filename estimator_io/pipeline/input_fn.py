@@ -102,7 +102,7 @@ class InputFn:
           PositionError: training goes on, but the order of its rows has changed.
           StructureError: a stage returned another structure than the next one can take.
         """
-        request = self._request(mode, params, input_context)
+        request = self.request(mode, params, input_context)
         request = placed(self.source, self.options, request, config, input_context)
         return weights_into_features(self._build(request), self.options.weight_key)
 
@@ -122,9 +122,7 @@ class InputFn:
           Exceptions as those of a call.
         """
         counted = tf.executing_eagerly() and self.options.epochs is not None
-        request = dataclasses.replace(
-            self._request(mode), passes=_pass_counter if counted else None
-        )
+        request = dataclasses.replace(self.request(mode), passes=_pass_counter if counted else None)
         return self._build(request)
 
     def for_mode(self, mode: str) -> InputFn:
@@ -180,9 +178,24 @@ class InputFn:
 
     def spec(self, mode: str = "train") -> Any:
         """Returns the spec of a batch of `mode`; nothing is read."""
-        request = self._request(mode, {"batch_size": self.options.batch_size or 1})
+        request = self.request(mode, {"batch_size": self.options.batch_size or 1})
         with tf.Graph().as_default():
             return build_checked(self.plan(request)).element_spec
+
+    def request(
+        self,
+        mode: str | None,
+        params: Mapping[str, Any] | None = None,
+        context: Any = None,
+    ) -> stages.Request:
+        """Returns what one call in `mode` asks of the pipeline, for `plan`."""
+        return stages.Request(
+            mode=self._resolve_mode(mode),
+            batch_size=self._batch_size(params, context),
+            seed=self.seed,
+            shard=_shard(context),
+            mode_blind=self._mode_blind,
+        )
 
     def plan(self, request: stages.Request) -> Plan:
         """Returns the calls that build the pipeline for `request`."""
@@ -196,7 +209,7 @@ class InputFn:
         """
         from estimator_io.pipeline.source_code import print_plan
 
-        request = self._request(mode)
+        request = self.request(mode)
         return print_plan(self.plan(request), mode=request.mode)
 
     def serving_input_receiver_fn(self, receive: str = "features") -> Any:
@@ -252,20 +265,6 @@ class InputFn:
                 " lambda: fn(); or fix the mode: lambda: fn.for_mode('train')()."
             )
         return resolved
-
-    def _request(
-        self,
-        mode: str | None,
-        params: Mapping[str, Any] | None = None,
-        context: Any = None,
-    ) -> stages.Request:
-        return stages.Request(
-            mode=self._resolve_mode(mode),
-            batch_size=self._batch_size(params, context),
-            seed=self.seed,
-            shard=_shard(context),
-            mode_blind=self._mode_blind,
-        )
 
     def _batch_size(self, params: Mapping[str, Any] | None, context: Any) -> int | None:
         own = self.options.batch_size

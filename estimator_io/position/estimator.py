@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import logging
-import math
 from typing import Any
 
 import tensorflow as tf
@@ -16,7 +15,8 @@ from estimator_io.position.checkpoint import checkpoint_step
 from estimator_io.position.iterator import Beginnings
 from estimator_io.position.ledger import Ledger
 from estimator_io.position.order import order_of, require_same_order
-from estimator_io.position.rules import Terms, lineage
+from estimator_io.position.rules import lineage
+from estimator_io.position.terms import terms_of
 from estimator_io.sources.base import Source
 
 __all__ = ["placed"]
@@ -54,23 +54,11 @@ def placed(
         if run is not None and options.seed is None:
             request = dataclasses.replace(request, seed=int(run.order["seed"]))
         require_same_order(run, order_of(source, options, request), ledger.path)
-    beginnings = Beginnings(ledger, _terms(source, options, request, context), restart=restart)
+    beginnings = Beginnings(
+        ledger, terms_of(source, options, request, replicas=_replicas(context)), restart=restart
+    )
     start = beginnings.start(step, functools.partial(checkpoint_step, model_dir))
     return dataclasses.replace(request, start=start)
-
-
-def _terms(source: Source, options: Options, request: stages.Request, context: Any) -> Terms:
-    index, count = request.shard
-    rows = None if options.filter or options.flat_map else source.num_rows
-    by_length = options.bucket_boundaries is not None
-    return Terms(
-        batch_size=None if by_length else request.batch_size,
-        batches_per_step=_replicas(context),
-        epochs=options.epochs,
-        rows_per_epoch=None if rows is None else math.ceil((rows - index) / count),
-        drop_remainder=options.drop_remainder,
-        order=order_of(source, options, request),
-    )
 
 
 def _replicas(context: Any) -> int:

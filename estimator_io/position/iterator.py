@@ -23,6 +23,7 @@ from estimator_io.position.start import Start
 
 __all__ = ["Beginnings"]
 
+_UNRECORDED = -1
 _LOG = logging.getLogger("estimator_io")
 
 
@@ -33,12 +34,26 @@ class Beginnings:
       ledger: where the runs are recorded.
       terms: what the pipeline asks for.
       restart: whether each run begins with the first row.
+      one_call: whether an iterator that is initialised again belongs to the same call, so that it
+        never begins another budget. Under fit each pass over a finite Dataset is a call.
+      training: whether an iterator that is initialised now is trained on. Keras looks at a batch
+        before it restores the model: that begins no run.
     """
 
-    def __init__(self, ledger: Ledger, terms: Terms, *, restart: bool) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        terms: Terms,
+        *,
+        restart: bool = False,
+        one_call: bool = True,
+        training: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._ledger = ledger
         self._terms = terms
         self._restart = restart
+        self._one_call = one_call
+        self._training = training
         self._run: Run | None = None
 
     def begin(self, step: int) -> Place:
@@ -50,10 +65,13 @@ class Beginnings:
         entries = self._ledger.read()
         if not self._restart:
             require_same_order(lineage(entries, step), self._terms.order, self._ledger.path)
-        call = None if self._run is None else self._run.call
-        self._run = next_run(entries, step, self._terms, restart=self._restart, call=call)
-        self._ledger.append(self._run)
-        start = place(self._run)
+        call = self._run.call if self._run is not None and self._one_call else None
+        run = next_run(entries, step, self._terms, restart=self._restart, call=call)
+        if not self._training():
+            return place(dataclasses.replace(run, number=_UNRECORDED))
+        self._ledger.append(run)
+        self._run = run
+        start = place(run)
         _LOG.info(
             "training begins at global step %d with row %d of epoch %d (%s)",
             *(step, start.skip_rows, start.first_epoch, self._ledger.path),
@@ -62,20 +80,20 @@ class Beginnings:
 
     def end(self, run: int, made: int) -> None:
         """Records that the pipeline came to its end in run `run` after `made` batches."""
-        self._ledger.append(End(run=run, made=made))
+        if run != _UNRECORDED:
+            self._ledger.append(End(run=run, made=made))
 
-    def start(self, step: Any, step_of_checkpoint: Callable[[], int]) -> Start:
+    def start(self, step: Any, step_without_tensor: Callable[[], int]) -> Start:
         """Returns the start of the Dataset that is being built in the current graph.
 
         Args:
-          step: the global step, a variable or a tensor; None where it does not exist yet.
-          step_of_checkpoint: returns the step that the session has just restored, where no tensor
-            can be had.
+          step: the global step, a variable or a tensor; None where no tensor can be had.
+          step_without_tensor: returns the step in that case, when the iterator is initialised.
         """
 
         def begin(*known: Any) -> list[Any]:
-            at = int(known[0]) if known else step_of_checkpoint()
-            return [np.int64(field) for field in self.begin(at).as_list()]
+            place = self.begin(int(known[0]) if known else step_without_tensor())
+            return [np.int64(field) for field in place.as_list()]
 
         known = [] if step is None else [tf.cast(_read(step), tf.int64)]
         names = [field.name for field in dataclasses.fields(Place)]
@@ -84,10 +102,13 @@ class Beginnings:
             name: Named(name, tf.ensure_shape(tensor, []))
             for name, tensor in zip(names, tensors, strict=True)
         }
-        # Where the end can be computed nothing needs to notice it.
-        computed = None not in (self._terms.rows_per_epoch, self._terms.batch_size)
-        endless = self._terms.epochs is None
-        return Start(**fields, at_end=None if computed or endless else self.end)
+        return Start(**fields, at_end=self.end if self._ends_unforeseen else None)
+
+    @property
+    def _ends_unforeseen(self) -> bool:
+        """Whether the pipeline has an end that cannot be computed, and must be noticed."""
+        terms = self._terms
+        return terms.epochs is not None and None in (terms.rows_per_epoch, terms.batch_size)
 
 
 def _read(step: Any) -> Any:

@@ -225,7 +225,7 @@ def started(fn, run, at_end=None):
             dataclasses.fields(place(run)), dataclasses.astuple(place(run)), strict=True
         )
     }
-    request = dataclasses.replace(fn._request("train"), start=Start(**fields, at_end=at_end))
+    request = dataclasses.replace(fn.request("train"), start=Start(**fields, at_end=at_end))
     return fn.plan(request).build()
 
 

@@ -1,0 +1,127 @@
+"""The position under model.fit: a Dataset that starts where the restored optimizer stands."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from typing import Any
+
+import tensorflow as tf
+
+from estimator_io.errors import OptionError
+from estimator_io.pipeline.build import build_checked
+from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.plan import Call, Plan
+from estimator_io.position.iterator import Beginnings
+from estimator_io.position.ledger import Ledger
+from estimator_io.position.order import require_same_order
+from estimator_io.position.run import Run
+from estimator_io.position.terms import terms_of
+
+__all__ = ["PositionCallback"]
+
+# Not known to the type checker, since TensorFlow loads Keras lazily.
+_Callback: Any = tf.keras.callbacks.Callback
+
+
+class PositionCallback(_Callback):
+    """Lets model.fit go on at the row where the restored model stood, in the middle of an epoch.
+
+    The position is a function of `model.optimizer.iterations` when an iterator starts: whatever
+    saves and restores the model together with its optimizer (BackupAndRestore, a ModelCheckpoint
+    of the whole model, tf.train.Checkpoint) restores the position with it, however often it saves.
+    A model restored without its optimizer counts from step 0, and begins with the first row.
+
+    Example:
+      >>> import estimator_io, numpy as np, tempfile, tensorflow as tf
+      >>> fn = estimator_io.input_fn((np.ones((6, 1)), np.ones(6)), batch_size=2, seed=1)
+      >>> position = estimator_io.PositionCallback(fn, tempfile.mkdtemp())
+      >>> model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+      >>> model.compile("sgd", "mse")
+      >>> history = model.fit(
+      ...     position.dataset(), steps_per_epoch=4, callbacks=[position], verbose=0
+      ... )
+      >>> int(model.optimizer.iterations.numpy())
+      4
+
+    Args:
+      input_fn: the pipeline.
+      folder: where the ledger is kept, beside the model's own checkpoints.
+
+    Raises:
+      OptionError: the pipeline has position="restart".
+    """
+
+    def __init__(self, input_fn: InputFn, folder: str) -> None:
+        super().__init__()
+        if input_fn.options.position == "restart":
+            raise OptionError(
+                "position='restart' contradicts a PositionCallback, which lets training go on."
+                " Leave one of them out."
+            )
+        self._input_fn = input_fn
+        self._ledger = Ledger(folder)
+        self._training = False
+
+    def dataset(self) -> tf.data.Dataset:
+        """Returns the Dataset to give to fit, together with this callback.
+
+        An endless one needs `steps_per_epoch`. Each time fit iterates over a finite one counts as a
+        call: its budget is `epochs`, and one that was interrupted is finished first.
+
+        Raises:
+          PositionError: the rows so far came in another order; see the message for the ways out.
+          Exceptions as those of `InputFn.dataset`.
+        """
+        fn = self._input_fn
+        fn.dataset("train")  # its checks hold here too
+        request = fn.request("train")
+        runs = [entry for entry in self._ledger.read() if isinstance(entry, Run)]
+        if runs and fn.options.seed is None:
+            request = dataclasses.replace(request, seed=int(runs[-1].order["seed"]))
+        terms = terms_of(fn.source, fn.options, request)
+        require_same_order(runs[-1] if runs else None, terms.order, self._ledger.path)
+        beginnings = Beginnings(
+            self._ledger, terms, one_call=False, training=lambda: self._training
+        )
+
+        def begun(_: Any) -> Any:
+            start = beginnings.start(None, self._step)
+            plan = fn.plan(dataclasses.replace(request, start=start))
+            return build_checked(Plan(tuple(c for c in plan.calls if c.stage not in _OUTSIDE)))
+
+        # Values are read when an iterator starts only inside a flat_map; what stands at the top of
+        # a Dataset is evaluated once, when it is made.
+        dataset = tf.data.Dataset.range(1).flat_map(begun)
+        outside = [call for call in fn.plan(request).calls if call.stage in _OUTSIDE]
+        return Plan((Call("position", lambda: dataset), *outside)).build()
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Iterators that start from now on are trained on."""
+        del logs
+        self._training = True
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Iterators that start from now on are not."""
+        del logs
+        self._training = False
+
+    def _step(self) -> int:
+        """Returns the batches that the model was trained on, as its optimizer counts them."""
+        if not self._training:
+            return 0
+        step = int(self.model.optimizer.iterations.numpy())
+        runs = [entry for entry in self._ledger.read() if isinstance(entry, Run)]
+        if step == 0 and any(run.from_step for run in runs):
+            logging.getLogger("estimator_io").warning(
+                "the optimizer stands at step 0, so training begins with the first row, although"
+                " %r knows of training up to step %d and more. Restore the model together with its"
+                " optimizer to go on.",
+                self._ledger.path,
+                max(run.from_step for run in runs),
+            )
+        return step
+
+
+# Stages of the whole, which cannot be built once for each iterator.
+_OUTSIDE = ("prefetch", "options")

@@ -5,11 +5,14 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from benchmarks.resume import rounds
 from benchmarks.resume.training import append
 from tests.conftest import ROOT
 
 
+@pytest.mark.timeout(600)  # thirty processes, one after the other; on two idle cores 35 s
 def test_training_killed_at_twenty_points_trains_on_the_rows_of_an_uninterrupted_one(tmp_path):
     report = tmp_path / "report.json"
     command = [sys.executable, "-m", "benchmarks.resume", "--kills", "20", "--json", str(report)]
@@ -18,7 +21,7 @@ def test_training_killed_at_twenty_points_trains_on_the_rows_of_an_uninterrupted
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        timeout=280,
+        timeout=580,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     outcomes = json.loads(report.read_text())

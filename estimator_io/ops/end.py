@@ -33,7 +33,7 @@ def with_end(dataset, *, note, run):
 
     border = tf.data.Dataset.range(1).map(lambda _: optional.empty(spec))
     bordered = border.concatenate(dataset.map(wrap)).concatenate(border)
-    pairs = bordered.window(2, shift=1, drop_remainder=True).enumerate().map(pair)
+    pairs: Any = bordered.window(2, shift=1, drop_remainder=True).enumerate().map(pair)
     return pairs.filter(keep).map(lambda this, *_: this.get_value())
 
 

@@ -41,14 +41,18 @@ def placed(
     Raises:
       PositionError: the rows up to the checkpoint came in another order.
     """
-    model_dir = getattr(config, "model_dir", None)
-    if not model_dir or not request.training or request.mode_blind or tf.executing_eagerly():
+    if not request.training or request.mode_blind or tf.executing_eagerly():
         return request
+    model_dir = getattr(config, "model_dir", None)
+    restart = options.position == "restart"
     step = tf.compat.v1.train.get_global_step()
-    if (step is None and context is None) or _counts_no_batches(config, context):
+    if step is None and context is None:
+        return request
+    if not model_dir or _counts_no_batches(config, context):
+        if not restart:
+            _warn_of_restart(config)
         return request
     ledger = Ledger(model_dir, request.shard[0])
-    restart = options.position == "restart"
     if not restart:
         run = lineage(ledger.read(), checkpoint_step(model_dir))
         if run is not None and options.seed is None:
@@ -70,13 +74,21 @@ def _replicas(context: Any) -> int:
 
 def _counts_no_batches(config: Any, context: Any) -> bool:
     """Whether other workers move the global step too, so that it does not count our batches."""
-    workers = getattr(config, "num_worker_replicas", 1) or 1
-    if context is not None or workers <= 1:
-        return False
-    logging.getLogger("estimator_io").warning(
-        "%d workers share one global step, so the step does not say which rows this worker has"
-        " drawn: its input begins with the first row. Give position='restart' to say so, or train"
-        " with a distribution strategy that steps in sync.",
-        workers,
+    return context is None and _workers(config) > 1
+
+
+def _workers(config: Any) -> int:
+    return getattr(config, "num_worker_replicas", 1) or 1
+
+
+def _warn_of_restart(config: Any) -> None:
+    reason = (
+        f"{_workers(config)} workers share one global step, so it does not say which rows this one"
+        " has drawn. Train with a distribution strategy that steps in sync"
+        if config is not None
+        else "the input function was called without the Estimator's config, which names model_dir."
+        " Pass the InputFn itself, or lambda config: fn('train', config=config)"
     )
-    return True
+    logging.getLogger("estimator_io").warning(
+        "training input begins with the first row: %s; or say position='restart'.", reason
+    )

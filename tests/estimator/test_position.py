@@ -202,6 +202,79 @@ def test_a_session_lost_after_the_last_step_of_a_budget_begins_no_other(train, t
     assert len(rows) <= 4  # at most the last step again
 
 
+class Context:
+    """What a strategy of two workers with two replicas each tells worker `index`."""
+
+    num_input_pipelines = 2
+    num_replicas_in_sync = 4
+
+    def __init__(self, index):
+        self.input_pipeline_id = index
+
+    def get_per_replica_batch_size(self, size):
+        return size // self.num_replicas_in_sync
+
+
+@pytest.fixture
+def draw_from(tf_estimator, tmp_path):
+    """Returns a function that draws batches in a session whose global step is `step`."""
+    v1 = tf.compat.v1
+
+    def draw(fn, step, batches, context=None, **config):
+        config = tf_estimator.RunConfig(model_dir=str(tmp_path / "model"), **config)
+        with tf.Graph().as_default(), v1.Session() as session:
+            global_step = v1.train.create_global_step()
+            iterator = v1.data.make_initializable_iterator(fn("train", None, config, context))
+            element = iterator.get_next()
+            session.run(global_step.initializer)
+            session.run(global_step.assign(step))
+            session.run(iterator.initializer)
+            return [session.run(element).tolist() for _ in range(batches)]
+
+    return draw
+
+
+def test_each_of_several_workers_goes_on_in_its_own_part(draw_from):
+    fn = make(np.arange(24), batch_size=8)
+    rows = []
+    for index in range(2):
+        # A step takes a batch of two rows for each of the worker's two replicas.
+        both = flat(draw_from(fn, 0, 4, Context(index)) + draw_from(fn, 2, 2, Context(index)))
+        rows += both
+        assert len(set(both)) == 12
+    assert sorted(rows) == list(range(24))
+
+
+def test_another_number_of_workers_is_an_error_that_says_so(draw_from):
+    draw_from(make(batch_size=8), 0, 1, Context(0))
+    with pytest.raises(PositionError, match="number of input pipelines was 2 and is 1"):
+        draw_from(make(batch_size=8), 0, 1)
+
+
+def test_what_cannot_go_on_says_so_and_begins_with_the_first_row(draw_from, caplog):
+    calls = {
+        "without the Estimator's config": lambda *_: make().for_mode("train")(),
+        "3 workers share one global step": lambda *given: make()("train", None, Shared()),
+    }
+
+    class Shared:
+        model_dir = "never written"
+        num_worker_replicas = 3
+
+    for words, fn in calls.items():
+        caplog.clear()
+        assert draw_from(fn, 5, 1) == whole(make(), 1)
+        assert words in caplog.text
+    caplog.clear()
+    draw_from(lambda *_: make(position="restart").for_mode("train")(), 5, 1)
+    assert not caplog.text
+    assert not os.path.exists(Shared.model_dir)
+
+
+def test_a_step_that_the_session_did_not_take_from_the_checkpoint_is_believed(draw_from):
+    assert draw_from(make(), 0, 9)[7:] == draw_from(make(), 7, 2)
+
+
 def test_reference_variables_and_a_global_step_of_behaviour_version_one(tmp_path):
     code = """
         import numpy as np, tensorflow as tf, estimator_io

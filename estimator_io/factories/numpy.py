@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +11,6 @@ from estimator_io.errors import OptionError, SourceError
 from estimator_io.factories.general import make_options
 from estimator_io.pipeline.input_fn import InputFn
 from estimator_io.sources.table import TableSource, as_columns, leaves, require_same_length
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from estimator_io.pipeline.options import StageOptions
 
 __all__ = ["numpy_input_fn"]
 
@@ -28,7 +23,7 @@ def numpy_input_fn(
     shuffle: bool | None = None,
     queue_capacity: int | None = None,
     num_threads: int | None = None,
-    **options: Unpack[StageOptions],
+    **options: Any,
 ) -> InputFn:
     """Returns an input function over arrays, as tf.compat.v1.estimator.inputs.numpy_input_fn did.
 

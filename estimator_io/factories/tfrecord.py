@@ -83,6 +83,7 @@ def tfrecord_input_fn(
         compression=compression,
         decode=decode,
         decode_batch=decode_batch,
+        served={n: f for n, f in (features or {}).items() if n not in (label, weight)} or None,
     )
     return InputFn(source, checked)
 

@@ -53,8 +53,14 @@ def read_wav(path, *, length, sample_rate, channels):
 @tf.autograph.experimental.do_not_convert
 def audio_element(path, *label, length, sample_rate, channels, length_key=None):
     """Returns ({"audio": samples}, label) for one recording, or the features alone."""
-    samples = read_wav(path, length=length, sample_rate=sample_rate, channels=channels)
-    features = {"audio": samples}
-    if length_key is not None:
-        features[length_key] = tf.shape(samples)[0]
+    format_ = {"sample_rate": sample_rate, "channels": channels}
+    if length_key is None:
+        features = {"audio": read_wav(path, length=length, **format_)}
+    else:
+        samples = read_wav(path, length=None, **format_)
+        own = tf.shape(samples)[0] if length is None else tf.minimum(tf.shape(samples)[0], length)
+        if length is not None:
+            padding = [[0, length - own]] + [[0, 0]] * (samples.shape.rank - 1)
+            samples = tf.ensure_shape(tf.pad(samples[:own], padding), [length, *samples.shape[1:]])
+        features = {"audio": samples, length_key: own}
     return (features, *label) if label else features

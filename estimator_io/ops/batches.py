@@ -6,9 +6,8 @@ import tensorflow as tf
 
 
 def first_dimension(element):
-    """Returns the length of the first feature of `element`: int32 scalar."""
-    features = element[0] if isinstance(element, tuple) else element
-    return tf.shape(tf.nest.flatten(features)[0])[0]
+    """Returns the length of the first feature of `element`, (features, …): int32 scalar."""
+    return tf.shape(tf.nest.flatten(element[0])[0])[0]
 
 
 @tf.autograph.experimental.do_not_convert
@@ -17,7 +16,7 @@ def batch_by_length(dataset, *, boundaries, batch_sizes, element_length, drop_re
 
     def length_of(*element):
         if element_length is None:
-            return first_dimension(element if len(element) > 1 else element[0])
+            return first_dimension(element)
         return element_length(*element)
 
     return dataset.bucket_by_sequence_length(

@@ -18,7 +18,7 @@ def permutation(epoch, *, size, seed):
     keys = tf.random.stateless_uniform(
         [size],
         seed=tf.stack([tf.constant(seed, tf.int64), tf.cast(epoch, tf.int64)]),
-        minval=None,
+        minval=None,  # pyright: ignore[reportArgumentType] (None: the whole range of the dtype)
         maxval=None,
         dtype=tf.int64,
         alg="philox",
@@ -35,7 +35,7 @@ def epoch_order(epoch, *, size, seed, first=0, step=1):
     key = tf.random.stateless_uniform(
         [3],
         seed=tf.stack([tf.constant(seed, tf.int64), tf.cast(epoch, tf.int64)]),
-        minval=None,
+        minval=None,  # pyright: ignore[reportArgumentType] (None: the whole range of the dtype)
         maxval=None,
         dtype=tf.uint32,
         alg="philox",

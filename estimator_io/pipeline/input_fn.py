@@ -330,4 +330,4 @@ def _shard(context: Any) -> tuple[int, int]:
 
 def _pass_counter(stage: str) -> Named:
     """Returns a counter of passes that lives as long as the Dataset that counts with it."""
-    return Named(f"passes_of_{stage}", tf.Variable(0, dtype=tf.int64, trainable=False))
+    return Named(f"passes_of_{stage}", tf.Variable(tf.constant(0, tf.int64), trainable=False))

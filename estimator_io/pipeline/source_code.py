@@ -66,10 +66,12 @@ class _Printer:
         self.assignments: list[str] = []
         self.arguments: dict[str, Any] = {}
         self._names: dict[int, str] = {}
+        self._stage = ""
 
     def call(self, call: Call, *, first: bool) -> str:
         """Returns one call as an assignment to `dataset`."""
-        return f"dataset = {self._call(call, 'tf.data.Dataset' if first else 'dataset')}"
+        self._stage = call.stage
+        return "dataset = " + self._call(call, "tf.data.Dataset" if first else "dataset")
 
     def _call(self, call: Call, owner: str) -> str:
         arguments = [self.value(argument) for argument in call.args]
@@ -77,7 +79,7 @@ class _Printer:
         function = f"{owner}.{call.method}"
         if not isinstance(call.method, str):
             function = self.value(call.method)
-        return f"{function}({', '.join(arguments)})"
+        return _laid_out(function, arguments)
 
     def value(self, value: Any) -> str:
         """Returns an expression for `value`, noting what it needs."""
@@ -117,7 +119,7 @@ class _Printer:
         if value.recipe is not None:
             recipe = value.recipe
             call = Call("", recipe.func, recipe.args, recipe.keywords)
-            self.assignments.append(f"{name} = {self._call(call, '')}")
+            self.assignments.append(f"{name} = " + self._call(call, ""))
         elif isinstance(value.value, (list, tuple)) and _is_short(value.value):
             self.assignments.append(f"{name} = {pprint.pformat(list(value.value), compact=True)}")
         else:
@@ -128,7 +130,7 @@ class _Printer:
         self.imports.add("import functools")
         parts = [self.value(value.func), *(self.value(argument) for argument in value.args)]
         parts += [f"{name}={self.value(item)}" for name, item in value.keywords.items()]
-        return f"functools.partial({', '.join(parts)})"
+        return _laid_out("functools.partial", parts)
 
     def _function(self, function: types.FunctionType) -> str:
         plain = inspect.unwrap(function)
@@ -171,7 +173,7 @@ class _Printer:
     def _argument(self, value: Any, name: str) -> str:
         known = self._names.get(id(value))
         if known is None:
-            known = self._free_name("function" if name == "<lambda>" else name)
+            known = self._free_name(self._stage if name == "<lambda>" else name)
             self._names[id(value)] = known
             self.arguments[known] = value
         return known
@@ -184,6 +186,15 @@ class _Printer:
             name = f"{wanted}_{number}"
             number += 1
         return name
+
+
+def _laid_out(function: str, arguments: list[str]) -> str:
+    """Returns a call, one argument a line where it does not fit on one."""
+    line = f"{function}({', '.join(arguments)})"
+    if len(line) <= 80 and "\n" not in line:
+        return line
+    inside = "".join(textwrap.indent(argument, "    ") + ",\n" for argument in arguments)
+    return f"{function}(\n{inside})"
 
 
 def _names_in(code: types.CodeType) -> set[str]:

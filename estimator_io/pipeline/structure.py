@@ -28,7 +28,7 @@ def check_element(spec: Any, stage: str) -> None:
         )
     parts = spec if isinstance(spec, tuple) else (spec,)
     for name, part in zip(("features", "labels", "weights"), parts, strict=False):
-        if any(isinstance(leaf, tf.NoneTensorSpec) for leaf in tf.nest.flatten(part)):
+        if any(is_none(leaf) for leaf in tf.nest.flatten(part)):
             raise StructureError(
                 f"{stage} returned None in its {name}. Received: {spell(spec)}. {expected} Without"
                 " labels return the features alone."
@@ -68,7 +68,12 @@ def spell(spec: Any) -> str:
         return "(" + ", ".join(spell(item) for item in spec) + ")"
     if isinstance(spec, tf.TensorSpec):
         return f"{spec.dtype.name}{spell_shape(spec.shape)}"
-    return type(spec).__name__ if isinstance(spec, tf.NoneTensorSpec) else str(spec)
+    return "None" if is_none(spec) else str(spec)
+
+
+def is_none(spec: Any) -> bool:
+    """Whether `spec` is that of None; TF 2.15 has its class under no public name."""
+    return type(spec).__name__ == "NoneTensorSpec"
 
 
 def spell_shape(shape: tf.TensorShape) -> str:

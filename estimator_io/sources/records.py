@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 from estimator_io.errors import NoDataError, OptionError, SourceError
@@ -27,6 +28,8 @@ class RecordSource(Source):
       compression: "", "GZIP" or "ZLIB", as they were written.
       decode: parses one record; None leaves it serialized.
       decode_batch: parses a batch of records at once.
+      served: the features that a serialized Example holds when the model is served, without label
+        and weight; None where they are not known.
 
     Raises:
       OptionError: an unknown compression.
@@ -35,7 +38,13 @@ class RecordSource(Source):
     """
 
     def __init__(
-        self, files: FileList, *, compression: str, decode: Any, decode_batch: Any
+        self,
+        files: FileList,
+        *,
+        compression: str,
+        decode: Any,
+        decode_batch: Any,
+        served: Mapping[str, Any] | None = None,
     ) -> None:
         if compression not in _COMPRESSIONS:
             raise OptionError(
@@ -46,6 +55,7 @@ class RecordSource(Source):
         self._compression = compression
         self.decode = decode
         self.decode_batch = decode_batch
+        self.served = served
         self._require_a_record()
 
     @property
@@ -91,7 +101,7 @@ class RecordSource(Source):
     def _require_a_record(self) -> None:
         import tensorflow as tf
 
-        options = tf.io.TFRecordOptions(self._compression)
+        options = tf.io.TFRecordOptions(self._compression)  # pyright: ignore[reportArgumentType] (checked above)
         for file in self._files.value:
             records = tf.compat.v1.io.tf_record_iterator(file, options)
             try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import gc
+import inspect
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["LOOPS", "Timeline", "sleep_step", "train"]
+__all__ = ["LOOPS", "Timeline", "batches_alone", "sleep_step", "train"]
 
 InputFunction = Callable[..., Any]
 
@@ -27,9 +28,11 @@ class Timeline:
 
     Attributes:
       ends: seconds from the call of train to the end of each step.
+      cpu: CPU seconds that the process had used by then, over all its threads.
     """
 
     ends: list[float]
+    cpu: list[float]
 
     @property
     def first(self) -> float:
@@ -39,6 +42,10 @@ class Timeline:
     def seconds_a_step(self, skip: int) -> float:
         """Returns the mean length of the steps behind the first `skip`, in seconds."""
         return (self.ends[-1] - self.ends[skip - 1]) / (len(self.ends) - skip)
+
+    def cpu_seconds_a_step(self, skip: int) -> float:
+        """Returns the CPU seconds used a step, on all cores, behind the first `skip`."""
+        return (self.cpu[-1] - self.cpu[skip - 1]) / (len(self.cpu) - skip)
 
     @property
     def seconds_a_step_from_call(self) -> float:
@@ -60,7 +67,7 @@ def train(input_fn: InputFunction, *, step_seconds: float, steps: int, loop: str
         LOOPS[loop](input_fn, step_seconds, steps, clock)
     # Sessions end when they are collected; until then their input threads would work on.
     gc.collect()
-    return Timeline(clock.ends)
+    return Timeline(clock.ends, clock.cpu)
 
 
 class _Clock(tf.compat.v1.train.SessionRunHook):
@@ -68,12 +75,14 @@ class _Clock(tf.compat.v1.train.SessionRunHook):
 
     def __init__(self) -> None:
         self.ends: list[float] = []
-        self._start = time.perf_counter()
+        self.cpu: list[float] = []
+        self._start, self._cpu_start = time.perf_counter(), time.process_time()
         # A collection in the middle of a run would be counted to whichever variant met it.
         gc.disable()
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
         self.ends.append(time.perf_counter() - self._start)
+        self.cpu.append(time.process_time() - self._cpu_start)
 
     def close(self) -> None:
         gc.enable()
@@ -95,9 +104,7 @@ def sleep_step(step_seconds: float, after: list[Any]) -> Any:
     )
     dataset = tf.data.experimental.from_variant(sleeping, structure).with_options(options)
     iterator = tf.compat.v1.data.make_initializable_iterator(dataset)
-    tf.compat.v1.add_to_collection(
-        tf.compat.v1.GraphKeys.TABLE_INITIALIZERS, iterator.initializer
-    )
+    tf.compat.v1.add_to_collection(tf.compat.v1.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
     with tf.control_dependencies(after):
         return iterator.get_next()
 
@@ -134,7 +141,8 @@ def _with_estimator(
 
 def _with_session(input_fn: InputFunction, step_seconds: float, steps: int, clock: _Clock) -> None:
     with tf.Graph().as_default():
-        train_op, _ = _train_op(*_next_batch(input_fn), step_seconds)
+        features, labels = _next_batch(input_fn)
+        train_op, _ = _train_op(features, labels, step_seconds)
         with tf.compat.v1.train.MonitoredSession(hooks=[clock]) as session:
             for _ in range(steps):
                 session.run(train_op)
@@ -145,22 +153,12 @@ def _next_batch(input_fn: InputFunction) -> Any:
     if not isinstance(made, tf.data.Dataset):
         return made
     iterator = tf.compat.v1.data.make_initializable_iterator(made)
-    tf.compat.v1.add_to_collection(
-        tf.compat.v1.GraphKeys.TABLE_INITIALIZERS, iterator.initializer
-    )
+    tf.compat.v1.add_to_collection(tf.compat.v1.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
     return iterator.get_next()
 
 
 def _takes_mode(input_fn: InputFunction) -> bool:
-    import inspect
-
     return "mode" in inspect.signature(input_fn).parameters
-
-
-LOOPS: dict[str, Callable[[InputFunction, float, int, _Clock], None]] = {
-    "estimator": _with_estimator,
-    "session": _with_session,
-}
 
 
 @contextlib.contextmanager
@@ -173,3 +171,9 @@ def batches_alone(input_fn: InputFunction) -> Iterator[Callable[[], None]]:
         with tf.compat.v1.train.MonitoredSession() as session:
             yield lambda: session.run(made)
     gc.collect()
+
+
+LOOPS: dict[str, Callable[[InputFunction, float, int, _Clock], None]] = {
+    "estimator": _with_estimator,
+    "session": _with_session,
+}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -39,13 +40,13 @@ class Preparation:
 
     @property
     def read(self) -> Callable[[Any, Any], tuple[Any, Any]]:
-        """The function for the first map: (path, label) to (samples, label)."""
+        """The function for the first map: (path, label) to (features, label)."""
         return functools.partial(KINDS[self.kind], amount=self.amount)
 
 
-def gain(samples: Any, label: Any) -> tuple[Any, Any]:
+def gain(features: dict[str, Any], label: Any) -> tuple[dict[str, Any], Any]:
     """The second map: a random loudness, cheap, and different in each epoch."""
-    return {"audio": samples * tf.random.uniform([], 0.5, 1.0)}, label
+    return {"audio": features["audio"] * tf.random.uniform([], 0.5, 1.0)}, label
 
 
 @tf.autograph.experimental.do_not_convert
@@ -60,7 +61,7 @@ def _read_tf(path: Any, label: Any, *, amount: float) -> tuple[Any, Any]:
         parallel_iterations=1,
     )
     samples.set_shape([SAMPLES])
-    return samples, label
+    return {"audio": samples}, label
 
 
 def _filtered(signal: Any) -> Any:
@@ -76,7 +77,7 @@ def _decode_and_count(path: bytes, rounds: int) -> np.ndarray:
     samples = _decode(path)
     signs = (samples[:128] > 0).tolist()
     for _ in range(rounds):
-        sum(before != after for before, after in zip(signs, signs[1:], strict=False))
+        sum(before != after for before, after in itertools.pairwise(signs))
     return samples
 
 
@@ -97,7 +98,7 @@ def _decode(path: bytes) -> np.ndarray:
 def _numpy_reader(path: Any, label: Any, function: Callable[..., np.ndarray]) -> tuple[Any, Any]:
     samples = tf.numpy_function(function, [path], tf.float32)
     samples.set_shape([SAMPLES])
-    return samples, label
+    return {"audio": samples}, label
 
 
 KINDS: dict[str, Callable[..., tuple[Any, Any]]] = {

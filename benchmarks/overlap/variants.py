@@ -5,52 +5,66 @@ TensorFlow's own rewrites stay on in all of them, as users have them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
 
 import estimator_io
+from benchmarks.overlap.cases import Case
 from benchmarks.overlap.preparation import SAMPLES, Preparation, gain
 
-__all__ = ["VARIANTS", "alone", "as_written", "hand_tuned", "library", "ready", "with_prefetch"]
+__all__ = ["alone", "of", "ready"]
 
 InputFunction = Callable[..., Any]
 
 
+def of(case: Case) -> dict[str, Callable[..., InputFunction]]:
+    """Returns what makes each variant's input_fn from files, labels, preparation, batch size."""
+    return {
+        "as_written": functools.partial(as_written, shuffle=case.shuffle),
+        "with_prefetch": functools.partial(as_written, shuffle=case.shuffle, prefetch=True),
+        "hand_tuned": hand_tuned,
+        "library": library,
+    }
+
+
 def as_written(
-    files: Sequence[str], labels: Sequence[int], preparation: Preparation, batch_size: int
+    files: Sequence[str],
+    labels: Sequence[int],
+    preparation: Preparation,
+    batch_size: int,
+    *,
+    shuffle: str = "rows",
+    prefetch: bool = False,
 ) -> InputFunction:
-    """Returns the input_fn that most scripts have."""
+    """Returns the input_fn that most scripts have.
+
+    Args:
+      files: paths of the recordings.
+      labels: one a file.
+      preparation: what the first map does.
+      batch_size: rows a batch.
+      shuffle: "rows" shuffles behind the first map, as scripts do; "names" before it.
+      prefetch: whether the one line that everybody is told to add stands at the end.
+    """
 
     def input_fn() -> Any:
-        dataset = _as_written(files, labels, preparation, batch_size)
+        dataset = tf.data.Dataset.from_tensor_slices((list(files), list(labels)))
+        if shuffle == "names":
+            dataset = dataset.shuffle(len(labels))
+        dataset = dataset.map(preparation.read)
+        if shuffle == "rows":
+            dataset = dataset.shuffle(len(labels))
+        dataset = dataset.map(gain)
+        dataset = dataset.batch(batch_size)
+        dataset = dataset.repeat()
+        if prefetch:
+            dataset = dataset.prefetch(1)
         return tf.compat.v1.data.make_one_shot_iterator(dataset).get_next()
 
     return input_fn
-
-
-def with_prefetch(
-    files: Sequence[str], labels: Sequence[int], preparation: Preparation, batch_size: int
-) -> InputFunction:
-    """Returns the same with the one line that everybody is told to add."""
-
-    def input_fn() -> Any:
-        dataset = _as_written(files, labels, preparation, batch_size).prefetch(1)
-        return tf.compat.v1.data.make_one_shot_iterator(dataset).get_next()
-
-    return input_fn
-
-
-def _as_written(
-    files: Sequence[str], labels: Sequence[int], preparation: Preparation, batch_size: int
-) -> tf.data.Dataset:
-    dataset = tf.data.Dataset.from_tensor_slices((list(files), list(labels)))
-    dataset = dataset.map(preparation.read)
-    dataset = dataset.shuffle(len(labels))
-    dataset = dataset.map(gain)
-    dataset = dataset.batch(batch_size)
-    return dataset.repeat()
 
 
 def hand_tuned(
@@ -79,14 +93,6 @@ def library(
         augment=gain,
         batch_size=batch_size,
     )
-
-
-VARIANTS: dict[str, Callable[..., InputFunction]] = {
-    "as_written": as_written,
-    "with_prefetch": with_prefetch,
-    "hand_tuned": hand_tuned,
-    "library": library,
-}
 
 
 def alone(

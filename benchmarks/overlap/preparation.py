@@ -107,13 +107,13 @@ KINDS: dict[str, Callable[..., tuple[Any, Any]]] = {
     "latency": _read_after_wait,
 }
 # Amounts to measure at: far enough apart for a straight line, and cheap.
-_PROBES = {"tf": (0, 20), "python": (0, 100), "latency": (0.0, 0.002)}
+_PROBES = {"tf": (0, 60), "python": (0, 300), "latency": (0.0, 0.004)}
 
 
 def calibrated(kind: str, files: Sequence[str], *, row_seconds: float) -> Preparation:
     """Returns the preparation of `kind` that takes one thread `row_seconds` a row.
 
-    The cost of two amounts is measured, and the amount wanted lies on the line through both.
+    The cost of two amounts is measured; the amount wanted lies on the line through both.
     """
     low, high = _PROBES[kind]
     base = seconds_a_row(Preparation(kind, low), files)
@@ -121,8 +121,13 @@ def calibrated(kind: str, files: Sequence[str], *, row_seconds: float) -> Prepar
     return Preparation(kind, max(0.0, (row_seconds - base) / slope))
 
 
-def seconds_a_row(preparation: Preparation, files: Sequence[str], *, seconds: float = 0.3) -> float:
-    """Returns the seconds that one thread takes for one row, the median of three passes."""
+def seconds_a_row(preparation: Preparation, files: Sequence[str], *, seconds: float = 0.6) -> float:
+    """Returns the seconds that one thread takes for one row, the least of five passes.
+
+    Work is timed by the CPU it uses, so that it costs the same beside a busy neighbour; waits are
+    timed by the clock. Whatever disturbs a pass makes it longer, hence the least.
+    """
+    clock = time.perf_counter if preparation.kind == "latency" else time.process_time
     options = tf.data.Options()
     options.experimental_optimization.apply_default_optimizations = False
     options.autotune.enabled = False
@@ -132,12 +137,12 @@ def seconds_a_row(preparation: Preparation, files: Sequence[str], *, seconds: fl
     dataset = rows.map(preparation.read).map(gain).with_options(options)
     iterator = iter(dataset)
     next(iterator)
-    return float(np.median([_pace(iterator, seconds / 3) for _ in range(3)]))
+    return min(_pace(iterator, seconds / 5, clock) for _ in range(5))
 
 
-def _pace(iterator: Any, seconds: float) -> float:
-    start, rows = time.perf_counter(), 0
-    while time.perf_counter() - start < seconds:
+def _pace(iterator: Any, seconds: float, clock: Callable[[], float]) -> float:
+    start, rows = clock(), 0
+    while clock() - start < seconds:
         next(iterator)
         rows += 1
-    return (time.perf_counter() - start) / rows
+    return (clock() - start) / rows

@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.demo.fixed_step import wait
+from estimator_io.demo.step_hook import TRAIN_OP
 
 __all__ = ["CHANNELS", "KERNEL", "LEARNING_RATE", "STRIDE", "model_fn"]
 
@@ -33,10 +34,11 @@ def model_fn(features: Any, labels: Any, mode: str, params: Mapping[str, Any]) -
     loss = tf.compat.v1.losses.sparse_softmax_cross_entropy(labels, logits)
     predicted = tf.argmax(logits, axis=-1)
     optimizer = tf.compat.v1.train.AdamOptimizer(LEARNING_RATE)
+    minimize = optimizer.minimize(loss, tf.compat.v1.train.get_global_step())
     return tf.estimator.EstimatorSpec(
         mode,
         loss=loss,
-        train_op=optimizer.minimize(loss, tf.compat.v1.train.get_global_step()),
+        train_op=tf.group(minimize, name=TRAIN_OP),
         eval_metric_ops={"accuracy": tf.compat.v1.metrics.accuracy(labels, predicted)},
     )
 
@@ -53,9 +55,7 @@ def _logits(spectrogram: Any, classes: int) -> tf.Tensor:
 def _convolution(inputs: Any, name: str) -> tf.Tensor:
     shape = [KERNEL, int(inputs.shape[-1]), CHANNELS]
     kernel = tf.compat.v1.get_variable(f"{name}/kernel", shape)
-    bias = tf.compat.v1.get_variable(
-        f"{name}/bias", [CHANNELS], initializer=tf.zeros_initializer()
-    )
+    bias = tf.compat.v1.get_variable(f"{name}/bias", [CHANNELS], initializer=tf.zeros_initializer())
     outputs = tf.nn.conv1d(inputs, kernel, stride=STRIDE, padding="VALID")
     return tf.nn.relu(tf.nn.bias_add(outputs, bias))
 
@@ -65,5 +65,6 @@ def _waiting_spec(features: Any, mode: str, seconds: float) -> Any:
     waited = wait(seconds if training else 0, after=tf.nest.flatten(features))
     with tf.control_dependencies([waited]):
         step = tf.compat.v1.train.get_global_step()
-        train_op = tf.compat.v1.assign_add(step, 1)
+        counted = tf.compat.v1.assign_add(step, 1)
+    train_op = tf.group(counted, name=TRAIN_OP)
     return tf.estimator.EstimatorSpec(mode, loss=tf.cast(waited, tf.float32), train_op=train_op)

@@ -12,7 +12,7 @@ from estimator_io.sources.wav_header import first_header
 __all__ = ["TRAIN_SHARE", "Recordings", "find_recordings"]
 
 TRAIN_SHARE = 0.9
-SECONDS = 2  # of each recording that the classifier hears; the longest prompt has 1.9
+SECONDS = 1  # of each recording that the classifier hears; most prompts are shorter
 
 
 @dataclasses.dataclass(frozen=True)

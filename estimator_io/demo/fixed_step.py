@@ -26,7 +26,14 @@ def wait(seconds: float, *, after: Sequence[Any]) -> tf.Tensor:
             output_types=[tf.int64],
             output_shapes=[tf.TensorShape([])],
         )
+        # Without take, the look for a second element would sleep again.
+        one = tf.raw_ops.TakeDataset(
+            input_dataset=slow,
+            count=tf.constant(1, tf.int64),
+            output_types=[tf.int64],
+            output_shapes=[tf.TensorShape([])],
+        )
         element = tf.raw_ops.DatasetToSingleElement(
-            dataset=slow, output_types=[tf.int64], output_shapes=[tf.TensorShape([])]
+            dataset=one, output_types=[tf.int64], output_shapes=[tf.TensorShape([])]
         )
     return element[0]

@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.demo.fixed_step import wait
-from estimator_io.demo.model_fn import CHANNELS, KERNEL, LEARNING_RATE, STRIDE
+from estimator_io.demo.model_fn import CHANNELS, KERNEL, LEARNING_RATE, STRIDE, standardised
 
 __all__ = ["Stamp", "build_model"]
 
@@ -47,7 +47,9 @@ def build_model(element_spec: Any, *, classes: int, step_seconds: float | None) 
     stamp = Stamp()
     inputs = tf.keras.Input(tuple(element_spec[0]["spectrogram"].shape[1:]), name="spectrogram")
     layers = tf.keras.layers
-    hidden = layers.Conv1D(CHANNELS, KERNEL, strides=STRIDE, activation="relu")(inputs)
+    hidden = layers.Conv1D(CHANNELS, KERNEL, strides=STRIDE, activation="relu")(
+        standardised(inputs)
+    )
     hidden = layers.Conv1D(CHANNELS, KERNEL, strides=STRIDE, activation="relu")(hidden)
     logits = layers.Dense(classes)(layers.GlobalAveragePooling1D()(hidden))
     model = _timed_model(stamp, step_seconds)({"spectrogram": inputs}, logits)

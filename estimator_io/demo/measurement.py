@@ -94,6 +94,7 @@ class Measurement:
             "wall_seconds": round(self.wall_seconds, 3),
             "steps_per_second": round(self.steps_per_second, 2),
             "rows_per_second": round(self.rows_per_second, 1),
+            "step_seconds": round(float(np.median(self._part.ends - self._part.arrivals)), 5),
             "waiting_share": round(self.waiting_share, 4),
             "elements_prepared": self.prepared,
             "elements_needed": self.needed,

@@ -10,12 +10,14 @@ import tensorflow as tf
 from estimator_io.demo.fixed_step import wait
 from estimator_io.demo.step_hook import TRAIN_OP
 
-__all__ = ["CHANNELS", "KERNEL", "LEARNING_RATE", "STRIDE", "model_fn"]
+__all__ = ["CHANNELS", "KERNEL", "LEARNING_RATE", "STRIDE", "model_fn", "standardised"]
 
 CHANNELS = 32
 KERNEL = 5  # frames
 STRIDE = 2
 LEARNING_RATE = 2e-3
+# Of the log-magnitudes of speech, roughly: what the convolutions see has mean 0 and spread 1.
+MEAN, SPREAD = -4.0, 2.0
 
 
 def model_fn(features: Any, labels: Any, mode: str, params: Mapping[str, Any]) -> Any:
@@ -43,8 +45,13 @@ def model_fn(features: Any, labels: Any, mode: str, params: Mapping[str, Any]) -
     )
 
 
+def standardised(spectrogram: Any) -> Any:
+    """Returns `spectrogram` with about mean 0 and spread 1."""
+    return (spectrogram - MEAN) / SPREAD
+
+
 def _logits(spectrogram: Any, classes: int) -> tf.Tensor:
-    hidden = _convolution(spectrogram, "first")
+    hidden = _convolution(standardised(spectrogram), "first")
     hidden = _convolution(hidden, "second")
     pooled = tf.reduce_mean(hidden, axis=1)
     kernel = tf.compat.v1.get_variable("dense/kernel", [CHANNELS, classes])

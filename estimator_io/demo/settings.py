@@ -12,7 +12,7 @@ __all__ = ["DATA", "OUTPUT", "STEPS", "Settings"]
 
 DATA = "examples/data/spoken"
 OUTPUT = "demo-output"
-STEPS = 240
+STEPS = 300
 # Training pauses for an evaluation half way and at the end; each half needs a step to measure,
 # beside the first of all, which is left out.
 LEAST_STEPS = 4

@@ -86,14 +86,11 @@ class Tracer:
         found: dict[str, list[tuple[float, float]]] = {"read": [], "spectrogram": [], "step": []}
         for kind, begin, end in self._events():
             found[kind].append((begin, end))
-        steps = np.sort(np.reshape(found.pop("step"), (-1, 2))[:, 0])
-        paired = min(len(steps), len(self._begins))
-        zero = float(np.median(np.subtract(self._begins[:paired], steps[:paired]))) if paired else 0
+        steps = [begin for begin, _ in sorted(found.pop("step"))]
+        pairs = list(zip(self._begins, steps, strict=False))
+        zero = float(np.median([here - there for here, there in pairs])) if pairs else 0.0
         return Activity(
-            **{
-                kind: np.sort(np.reshape(spans, (-1, 2)), axis=0) + zero
-                for kind, spans in found.items()
-            }
+            **{kind: np.reshape(sorted(spans), (-1, 2)) + zero for kind, spans in found.items()}
         )
 
     def _start(self) -> None:

@@ -33,7 +33,7 @@ def epoch_order(epoch, *, size, seed, first=0, step=1):
         order = permutation(epoch, size=size, seed=seed)
         return tf.data.Dataset.from_tensor_slices(order * step + first)
     key = tf.random.stateless_uniform(
-        [3],
+        [2],
         seed=tf.stack([tf.constant(seed, tf.int64), tf.cast(epoch, tf.int64)]),
         minval=None,  # pyright: ignore[reportArgumentType] (None: the whole range of the dtype)
         maxval=None,

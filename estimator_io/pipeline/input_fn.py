@@ -11,10 +11,10 @@ import tensorflow as tf
 
 from estimator_io.errors import ModeError, NoDataError, OptionError
 from estimator_io.pipeline import probe, stages
+from estimator_io.pipeline.build import build_checked
 from estimator_io.pipeline.description import describe
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.plan import Named, Plan
-from estimator_io.pipeline.structure import check_element, check_same
 from estimator_io.pipeline.weights import weights_into_features
 from estimator_io.sources.base import Source
 
@@ -97,13 +97,7 @@ class InputFn:
           NoDataError: not a single row is left for this mode.
           StructureError: a stage returned another structure than the next one can take.
         """
-        request = stages.Request(
-            mode=self._resolve_mode(mode),
-            batch_size=self._batch_size(params, input_context),
-            seed=self.seed,
-            shard=_shard(input_context),
-            mode_blind=self._mode_blind,
-        )
+        request = self._request(mode, params, input_context)
         return weights_into_features(self._build(request), self.options.weight_key)
 
     def dataset(self, mode: str = "train") -> tf.data.Dataset:
@@ -121,12 +115,9 @@ class InputFn:
         Raises:
           Exceptions as those of a call.
         """
-        request = stages.Request(
-            mode=self._resolve_mode(mode),
-            batch_size=self._batch_size(None, None),
-            seed=self.seed,
-            mode_blind=self._mode_blind,
-            passes=_pass_counter if tf.executing_eagerly() and self.options.epochs else None,
+        counted = tf.executing_eagerly() and self.options.epochs is not None
+        request = dataclasses.replace(
+            self._request(mode), passes=_pass_counter if counted else None
         )
         return self._build(request)
 
@@ -183,13 +174,9 @@ class InputFn:
 
     def spec(self, mode: str = "train") -> Any:
         """Returns the spec of a batch of `mode`; nothing is read."""
-        request = stages.Request(
-            mode=self._resolve_mode(mode),
-            batch_size=self.options.batch_size or 1,
-            seed=self.seed,
-        )
+        request = self._request(mode, {"batch_size": self.options.batch_size or 1})
         with tf.Graph().as_default():
-            return _build_checked(self.plan(request)).element_spec
+            return build_checked(self.plan(request)).element_spec
 
     def plan(self, request: stages.Request) -> Plan:
         """Returns the calls that build the pipeline for `request`."""
@@ -203,9 +190,7 @@ class InputFn:
         """
         from estimator_io.pipeline.source_code import print_plan
 
-        request = stages.Request(
-            mode=self._resolve_mode(mode), batch_size=self._batch_size(None, None), seed=self.seed
-        )
+        request = self._request(mode)
         return print_plan(self.plan(request), mode=request.mode)
 
     def serving_input_receiver_fn(self, receive: str = "features") -> Any:
@@ -260,6 +245,20 @@ class InputFn:
             )
         return resolved
 
+    def _request(
+        self,
+        mode: str | None,
+        params: Mapping[str, Any] | None = None,
+        context: Any = None,
+    ) -> stages.Request:
+        return stages.Request(
+            mode=self._resolve_mode(mode),
+            batch_size=self._batch_size(params, context),
+            seed=self.seed,
+            shard=_shard(context),
+            mode_blind=self._mode_blind,
+        )
+
     def _batch_size(self, params: Mapping[str, Any] | None, context: Any) -> int | None:
         own = self.options.batch_size
         given = params.get("batch_size") if isinstance(params, Mapping) else None
@@ -282,7 +281,7 @@ class InputFn:
     def _build(self, request: stages.Request) -> tf.data.Dataset:
         self._require_batches(request)
         probe.require_rows(self.source, self.options, request, self._probed)
-        return _build_checked(self.plan(request))
+        return build_checked(self.plan(request))
 
     def _require_batches(self, request: stages.Request) -> None:
         """Refuses a training call that would end without a single step."""
@@ -295,31 +294,6 @@ class InputFn:
                 " drop_remainder=True drops it. Expected: at least one batch. Give a smaller"
                 " batch_size, or drop_remainder=False."
             )
-
-
-def _build_checked(plan: Plan) -> tf.data.Dataset:
-    """Builds a plan, and holds each stage to the structure that the next one expects."""
-    dataset: Any = None
-    before: Any = None
-    for call, built in plan.steps():
-        if not isinstance(built, tf.data.Dataset):
-            raise OptionError(
-                f"The source function returned no Dataset. Received: {type(built).__name__}."
-                " Expected: a tf.data.Dataset."
-            )
-        spec = built.element_spec
-        if call.stage in ("parse", "flat_map", "batch_map"):
-            check_element(spec, call.stage)
-        elif call.stage in ("augment", "batch_augment"):
-            if call.method == "map":
-                check_same(before, spec, call.stage)
-                before = spec
-            # In between, the rows are numbered to seed them; that is no structure of the user's.
-            dataset = built
-            continue
-        dataset, before = built, spec
-    check_element(before, "the source")
-    return dataset
 
 
 def _shard(context: Any) -> tuple[int, int]:

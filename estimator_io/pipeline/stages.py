@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+from estimator_io.ops.filters import condition
 from estimator_io.ops.order import numbered, positions, repeat_shuffled, with_seed
 from estimator_io.pipeline.batching import batch_calls
 from estimator_io.pipeline.cache import cache_prefix
@@ -163,7 +164,8 @@ def row_calls(source: Source, options: Options, request: Request) -> list[Call]:
     if options.parse is not None:
         calls.append(_map("parse", options.parse, options))
     if options.filter is not None:
-        calls.append(Call("filter", "filter", (options.filter,)))
+        keep = functools.partial(condition, predicate=options.filter)
+        calls.append(Call("filter", "filter", (keep,)))
     if options.flat_map is not None:
         calls.append(Call("flat_map", "flat_map", (options.flat_map,)))
     return calls

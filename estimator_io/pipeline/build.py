@@ -1,0 +1,74 @@
+"""Builds a plan, and holds each stage to the structure that the next one expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from estimator_io.errors import OptionError, StructureError
+from estimator_io.pipeline.plan import Call, Plan
+from estimator_io.pipeline.structure import check_element, check_same, spell
+
+__all__ = ["build_checked"]
+
+
+def build_checked(plan: Plan) -> tf.data.Dataset:
+    """Returns the Dataset of `plan`.
+
+    Raises:
+      StructureError: a function of the user returned another structure than it should.
+      OptionError: the source function returned no Dataset.
+    """
+    dataset: Any = None
+    before: Any = None  # the spec of the rows, without what the stages add for themselves
+    for call, built in _steps(plan):
+        if not isinstance(built, tf.data.Dataset):
+            raise OptionError(
+                f"The source function returned no Dataset. Received: {type(built).__name__}."
+                " Expected: a tf.data.Dataset."
+            )
+        dataset = built
+        if call.stage in ("augment", "batch_augment"):
+            if call.method == "map":
+                check_same(before, built.element_spec, call.stage)
+                before = built.element_spec
+            # In between, rows are numbered to seed them; that is no structure of the user's.
+            continue
+        if call.stage in ("parse", "flat_map", "batch_map") and call.method != "apply":
+            check_element(built.element_spec, call.stage)
+        before = built.element_spec
+    check_element(before, "the source")
+    return dataset
+
+
+def _steps(plan: Plan) -> Iterator[tuple[Call, Any]]:
+    """Yields the steps of `plan`, naming the stage in what goes wrong while one is made."""
+    steps = plan.steps()
+    spec: Any = None
+    for at in range(len(plan.calls)):
+        call = plan.calls[at]
+        try:
+            step = next(steps)
+        except (TypeError, ValueError, tf.errors.InvalidArgumentError) as error:
+            _translate(error, call, spec)
+            raise
+        spec = getattr(step[1], "element_spec", None)
+        yield step
+
+
+def _translate(error: Exception, call: Call, spec: Any) -> None:
+    received = f"It receives {spell(spec)}."
+    if call.stage == "filter":
+        raise StructureError(
+            f"filter is no condition: {error}\n{received} Expected: a function that returns a bool"
+            " scalar tensor."
+        ) from error
+    if "output_shapes" in str(error) and "at least minimum 1" in str(error):
+        raise StructureError(
+            f"{call.stage} returned nothing. {received} Expected: features, (features, labels) or"
+            " (features, labels, weights) with at least one tensor."
+        ) from error
+    if hasattr(error, "add_note"):  # Python 3.11
+        error.add_note(f"while building the stage {call.stage!r} of the pipeline. {received}")

@@ -1,0 +1,86 @@
+"""Fixtures that the whole suite shares."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import wave
+
+import numpy as np
+import pytest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # values must not depend on the machine
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SPOKEN = ROOT / "examples" / "data" / "spoken"
+DRAWINGS = ROOT / "examples" / "data" / "drawings"
+
+
+@pytest.fixture(autouse=True)
+def _in_checkout(monkeypatch):
+    """Documented examples name their data from the top of the checkout."""
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture
+def draw():
+    """Returns a function that reads a whole pipeline: how is "eager" or "graph"."""
+    import tensorflow as tf
+
+    def run(make_dataset, how="eager", limit=None):
+        if how == "eager":
+            dataset = make_dataset()
+            return list((dataset if limit is None else dataset.take(limit)).as_numpy_iterator())
+        v1 = tf.compat.v1
+        with tf.Graph().as_default(), v1.Session() as session:
+            iterator = v1.data.make_initializable_iterator(make_dataset())
+            element = iterator.get_next()
+            session.run([iterator.initializer, v1.tables_initializer()])
+            batches = []
+            with contextlib.suppress(tf.errors.OutOfRangeError):
+                while limit is None or len(batches) < limit:
+                    batches.append(session.run(element))
+            return batches
+
+    return run
+
+
+@pytest.fixture
+def write_wav(tmp_path):
+    """Returns a function that writes a PCM16 WAV file and returns its path."""
+
+    def write(name, samples, rate=8000, channels=1):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with wave.open(str(path), "wb") as file:
+            file.setnchannels(channels)
+            file.setsampwidth(2)
+            file.setframerate(rate)
+            file.writeframes(np.asarray(samples, "<i2").tobytes())
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def write_records(tmp_path):
+    """Returns a function that writes {"x": [i, -i], "y": [i] * (i % 3)} as a TFRecord file."""
+    import tensorflow as tf
+
+    def write(name, numbers, compression=""):
+        path = str(tmp_path / name)
+        with tf.io.TFRecordWriter(path, tf.io.TFRecordOptions(compression)) as writer:
+            for i in numbers:
+                floats = tf.train.FloatList(value=[i, -i])
+                ints = tf.train.Int64List(value=[i] * (i % 3))
+                feature = {
+                    "x": tf.train.Feature(float_list=floats),
+                    "y": tf.train.Feature(int64_list=ints),
+                }
+                example = tf.train.Example(features=tf.train.Features(feature=feature))
+                writer.write(example.SerializeToString())
+        return path
+
+    return write

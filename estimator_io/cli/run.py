@@ -36,16 +36,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "-m",
-        dest="module",
-        metavar="MODULE",
-        nargs=argparse.REMAINDER,
+        dest="is_module",
+        action="store_true",
         help="run a module by its import name, as python -m does",
     )
     parser.add_argument(
         "program",
-        metavar="SCRIPT [ARGS ...]",
+        metavar="PROGRAM [ARGS ...]",
         nargs=argparse.REMAINDER,
-        help="the script, and the arguments it is given",
+        help="the script or the module, and the arguments it is given",
     )
 
 
@@ -62,16 +61,15 @@ def run(arguments: argparse.Namespace) -> int:
       OptionError: no program is named, or there is none of that name.
       CompatibilityError: tf.estimator cannot be provided.
     """
-    words = arguments.module if arguments.module is not None else arguments.program
-    if not words:
+    if not arguments.program:
         raise OptionError(
             "No program is named. Expected: a script, or -m and a module; "
             "for example: estimator-io run train.py"
         )
     from estimator_io.runner import program
 
-    name, *rest = words
-    find = program.find_module if arguments.module is not None else program.find_script
+    name, *rest = arguments.program
+    find = program.find_module if arguments.is_module else program.find_script
     found = find(name)
 
     from estimator_io import compat

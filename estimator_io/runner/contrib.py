@@ -31,7 +31,7 @@ _SAME: tuple[tuple[str, str, str], ...] = (
     (
         "estimator",
         "estimator.experimental",
-        "InMemoryEvaluatorHook RNNClassifier RNNEstimator make_early_stopping_hook "
+        "InMemoryEvaluatorHook make_early_stopping_hook "
         "stop_if_higher_hook stop_if_lower_hook stop_if_no_decrease_hook stop_if_no_increase_hook",
     ),
     ("framework", "", "argsort nest sort"),
@@ -64,6 +64,8 @@ _REPLACED: dict[str, str] = {
     "data.batch_and_drop_remainder": "dataset.batch(n, drop_remainder=True)",
     "data.padded_batch_and_drop_remainder": "dataset.padded_batch(..., drop_remainder=True)",
     "distribute.MirroredStrategy": "tf.distribute.MirroredStrategy(devices)",
+    "estimator.RNNClassifier": "tf.compat.v2.estimator.experimental.RNNClassifier",
+    "estimator.RNNEstimator": "tf.compat.v2.estimator.experimental.RNNEstimator",
     "estimator.binary_classification_head": "tf.estimator.BinaryClassHead",
     "estimator.multi_class_head": "tf.estimator.MultiClassHead",
     "estimator.multi_head": "tf.estimator.MultiHead",

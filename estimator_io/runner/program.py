@@ -38,8 +38,9 @@ class Program:
         if self.spec is not None and self.spec.loader is not None:
             loader: Any = self.spec.loader
             return loader.get_code(self.spec.name)
-        with io.open_code(self.path) as file:
-            return compile(file.read(), self.path, "exec", dont_inherit=True)
+        file_name = os.path.abspath(self.path)
+        with io.open_code(file_name) as file:
+            return compile(file.read(), file_name, "exec", dont_inherit=True)
 
 
 def find_script(path: str) -> Program:
@@ -76,7 +77,7 @@ def find_module(name: str) -> Program:
         spec = None
     finally:
         sys.path.remove(folder)
-    if spec is None or spec.origin is None or not hasattr(spec.loader, "get_code"):
+    if spec is None or spec.origin is None or not spec.has_location:
         raise OptionError(
             f"There is no such module to run. Received: {name!r}. Expected: the import name of a "
             "Python module, or of a package with a __main__; a file is run with: "
@@ -119,9 +120,10 @@ def run(
 
 def _main_module(program: Program) -> ModuleType:
     main = ModuleType("__main__")
-    values: dict[str, Any] = {"__file__": program.path, "__spec__": program.spec}
+    file_name = os.path.abspath(program.path)
+    values: dict[str, Any] = {"__file__": file_name, "__spec__": program.spec}
     if program.spec is None:
-        values["__loader__"] = SourceFileLoader("__main__", program.path)
+        values["__loader__"] = SourceFileLoader("__main__", file_name)
         values["__package__"] = None
     else:
         values["__loader__"] = program.spec.loader

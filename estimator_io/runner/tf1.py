@@ -44,14 +44,19 @@ def activate(folder: str) -> dict[str, Any]:
     return own_builtins
 
 
-def _view(tf: Any, keras: str) -> ModuleType:
+def _view(tf: Any, keras_path: str) -> ModuleType:
+    keras: Any = tf.compat.v1.keras
+    if keras_path != "tensorflow.keras":
+        keras = importlib.import_module(keras_path)
+        # Unlike tf.keras, this face of tf_keras does not say which version it is.
+        keras.__version__ = importlib.import_module("tf_keras").__version__
     internal = {name: getattr(tf, name) for name in _INTERNAL if hasattr(tf, name)}
     return View(
         tf.compat.v1,
         __name__="tensorflow",
         compat=tf.compat,
         contrib=contrib_module("", tf.compat.v1),
-        keras=tf.compat.v1.keras if keras == "tensorflow.keras" else importlib.import_module(keras),
+        keras=keras,
         **internal,
     )
 

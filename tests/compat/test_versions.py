@@ -77,7 +77,7 @@ def test_a_tested_tensorflow_is_not_warned_about(
 
 def test_a_missing_tensorflow_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tensorflow", None)
-    with pytest.raises(CompatibilityError, match="pip install 'tensorflow>=2.15,<2.22'"):
+    with pytest.raises(CompatibilityError, match=r"pip install 'tensorflow>=2\.15,<2\.22'"):
         versions.import_tensorflow()
 
 

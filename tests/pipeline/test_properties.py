@@ -1,4 +1,4 @@
-"""Whatever options are accepted: every row once an epoch, in an order that only the seed decides."""
+"""Whatever options are accepted: every row once an epoch, in an order that the seed decides."""
 
 import collections
 

@@ -37,8 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.overlap", description=__doc__)
     parser.add_argument("--pairs", type=_positive, help="runs of every variant (default 15)")
-    parser.add_argument("--steps", type=_positive, help="steps measured a run (default 24)")
-    parser.add_argument("--step-ms", type=float, help="length of a step (default 30)")
+    parser.add_argument("--steps", type=_positive, help="steps measured a run (default 20)")
+    parser.add_argument("--step-ms", type=float, help="length of a step (default 25)")
     parser.add_argument(
         "--cases", default="", help=f"comma-separated, among {', '.join(CASES)} (default all)"
     )

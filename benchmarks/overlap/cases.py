@@ -47,10 +47,10 @@ class Settings:
     """
 
     pairs: int = 15
-    steps: int = 24
-    epoch_steps: int = 12
+    steps: int = 20
+    epoch_steps: int = 10
     batch_size: int = 16
-    step_seconds: float = 0.03
+    step_seconds: float = 0.025
     loop: str = "estimator"
 
     @property

@@ -6,6 +6,7 @@ Usage, with the interpreters of two environments that differ in their TensorFlow
 
 Each pair runs both interpreters one after the other, in alternating order, each in a process of its
 own: steps per second are counted after a warm-up, so neither imports nor the first graph count.
+Steps per CPU second are told beside them: on a machine that others use, they are the steadier ones.
 The ratio is that of the second to the first within a pair; what is told of all pairs is the median
 and its 95 % interval (order statistics, so nothing is assumed of the distribution).
 """
@@ -53,8 +54,8 @@ class Clock(tf.compat.v1.train.SessionRunHook):
     def after_run(self, run_context, run_values):
         self.seen += 1
         if self.seen == steps // 4:
-            self.start = time.perf_counter()
-        self.stop = time.perf_counter()
+            self.start, self.cpu_start = time.perf_counter(), time.process_time()
+        self.stop, self.cpu_stop = time.perf_counter(), time.process_time()
 
 clock = Clock()
 config = tf.estimator.RunConfig(
@@ -64,10 +65,13 @@ model = tf.estimator.DNNClassifier(
     [64, 32], [tf.feature_column.numeric_column("x", (32,))],
     model_dir=tempfile.mkdtemp(), config=config)
 model.train(input_fn, steps=steps, hooks=[clock])
-rate = (steps - steps // 4) / (clock.stop - clock.start)
+counted = steps - steps // 4
+rate = counted / (clock.stop - clock.start)
+cpu_rate = counted / (clock.cpu_stop - clock.cpu_start)
 loss = float(model.evaluate(input_fn, steps=8)["loss"])
 print(json.dumps({
     "tensorflow": tf.__version__, "steps_per_second": rate, "loss": loss,
+    "steps_per_cpu_second": cpu_rate,
     "install_seconds": install_seconds}))
 """
 
@@ -109,21 +113,23 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--steps", type=int, default=4000)
     arguments = parser.parse_args()
-    ratios, installs = [], []
+    ratios, cpu_ratios, installs = [], [], []
     for pair in range(arguments.pairs):
         order = [arguments.first, arguments.second]
         found = {python: measure(python, arguments.steps) for python in order[:: (-1) ** pair]}
         first, second = (found[python] for python in order)
         ratios.append(second["steps_per_second"] / first["steps_per_second"])
+        cpu_ratios.append(second["steps_per_cpu_second"] / first["steps_per_cpu_second"])
         installs.append(second["install_seconds"])
         print(
             f"pair {pair + 1:2d}: {first['tensorflow']} {first['steps_per_second']:7.1f} steps/s, "
             f"{second['tensorflow']} {second['steps_per_second']:7.1f} steps/s, "
-            f"ratio {ratios[-1]:.3f}, losses {first['loss']:.7f} {second['loss']:.7f}",
+            f"ratio {ratios[-1]:.3f} (of CPU time {cpu_ratios[-1]:.3f}), losses {first['loss']:.7f} {second['loss']:.7f}",
             flush=True,
         )
-    median, low, high = median_interval(ratios)
-    print(f"speed ratio: median {median:.3f}, 95 % interval {low:.3f} to {high:.3f}")
+    for name, values in (("steps/s", ratios), ("steps per CPU second", cpu_ratios)):
+        median, low, high = median_interval(values)
+        print(f"ratio of {name}: median {median:.3f}, 95 % interval {low:.3f} to {high:.3f}")
     print(f"install(): median {statistics.median(installs):.3f} s, most {max(installs):.3f} s")
     return 0
 

@@ -1,8 +1,7 @@
-"""What tf.estimator offers beyond training: exporters, hooks, heads, inputs, saved models."""
+"""What tf.estimator offers beyond training: exporters, hooks, heads and inputs."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -57,34 +56,16 @@ def test_each_exporter_writes_a_model_that_predicts_as_the_estimator(
     np.testing.assert_allclose(outputs["logits"].numpy(), expected, rtol=1e-5)
 
 
-def test_a_saved_model_becomes_an_estimator_again(tf: Any, trained: Any, tmp_path: Any) -> None:
-    model, results, _ = trained
-    export = model.experimental_export_all_saved_models(
-        str(tmp_path),
-        {
-            "eval": tf.estimator.experimental.build_raw_supervised_input_receiver_fn(
-                {key: tf.constant(value[:1]) for key, value in reference.data()[0].items()},
-                tf.constant(reference.data()[1][:1]),
-            )
-        },
-    )
-    restored = tf.estimator.experimental.SavedModelEstimator(
-        os.fsdecode(export), model_dir=str(tmp_path / "restored")
-    )
-    found = restored.evaluate(reference.input_fn(tf, reference.data()[1], 1))
-    assert found["accuracy"] == pytest.approx(results["accuracy"])
-
-
-def test_an_early_stopping_hook_ends_training_when_the_loss_stays(tf: Any) -> None:
+def test_an_early_stopping_hook_ends_training_once_its_condition_holds(tf: Any) -> None:
     model = tf.estimator.LinearRegressor(reference.columns(tf)[0], **reference.options(tf))
     once = reference.input_fn(tf, reference.data()[2], 1)
-    model.train(once, steps=1)
-    model.evaluate(once)
     hook = tf.estimator.experimental.stop_if_lower_hook(
         model, "loss", threshold=1e6, run_every_secs=None, run_every_steps=1
     )
+    model.train(once, steps=2, hooks=[hook])
+    model.evaluate(once)
     model.train(reference.input_fn(tf, reference.data()[2], None), steps=50, hooks=[hook])
-    assert model.get_variable_value("global_step") < 50
+    assert 2 <= model.get_variable_value("global_step") < 50
 
 
 def test_hooks_see_the_session_and_evaluate_in_memory(tf: Any) -> None:

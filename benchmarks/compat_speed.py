@@ -124,7 +124,8 @@ def main() -> int:
         print(
             f"pair {pair + 1:2d}: {first['tensorflow']} {first['steps_per_second']:7.1f} steps/s, "
             f"{second['tensorflow']} {second['steps_per_second']:7.1f} steps/s, "
-            f"ratio {ratios[-1]:.3f} (of CPU time {cpu_ratios[-1]:.3f}), losses {first['loss']:.7f} {second['loss']:.7f}",
+            f"ratio {ratios[-1]:.3f} (of CPU time {cpu_ratios[-1]:.3f}), "
+            f"losses {first['loss']:.7f} {second['loss']:.7f}",
             flush=True,
         )
     for name, values in (("steps/s", ratios), ("steps per CPU second", cpu_ratios)):

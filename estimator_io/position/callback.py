@@ -92,9 +92,14 @@ class PositionCallback(_Callback):
 
         # Values are read when an iterator starts only inside a flat_map; what stands at the top of
         # a Dataset is evaluated once, when it is made.
-        dataset = tf.data.Dataset.range(1).flat_map(begun)
+        started = tf.data.Dataset.range(1).flat_map(begun)
         outside = [call for call in fn.plan(request).calls if call.stage in _OUTSIDE]
-        return Plan((Call("position", lambda: dataset), *outside)).build()
+        dataset = Plan((Call("position", lambda: started), *outside)).build()
+        if fn.options.epochs is None:
+            # A finite one is not told: its first pass may be the rest of an interrupted one.
+            endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
+            dataset = dataset.apply(endless)
+        return dataset
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Iterators that start from now on are trained on."""

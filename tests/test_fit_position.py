@@ -1,6 +1,8 @@
 """Under fit training goes on at the row where the restored optimizer stood."""
 
 import contextlib
+import json
+import time
 
 import numpy as np
 import pytest
@@ -99,6 +101,27 @@ def test_training_that_begins_anew_begins_with_the_first_row(tmp_path, caplog):
     Program(tmp_path).restore().fit(2)
     assert Program(tmp_path).fit(4) == whole(make(), 4)
     assert "the optimizer stands at step 0" in caplog.text
+
+
+def test_an_optimizer_that_counts_before_its_batch_is_there_moves_nothing(tmp_path):
+    fn = make(batch_map=lambda x, y: tf.numpy_function(slowly, [x, y], [tf.float32] * 2))
+    program = Program(tmp_path, fn)
+    program.model.compile(tf.keras.optimizers.SGD(0.0), "mse", run_eagerly=False)
+
+    def train_step(data):
+        del data
+        program.model.optimizer.iterations.assign_add(1)
+        return {"loss": tf.constant(0.0)}
+
+    program.model.train_step = train_step
+    program.fit(2)
+    with open(tmp_path / "position" / "estimator_io_ledger.jsonl") as file:
+        assert [json.loads(line)["from_step"] for line in file] == [0]
+
+
+def slowly(x, y):
+    time.sleep(0.2)
+    return x, y
 
 
 def test_backup_and_restore_of_keras_carries_the_position(tmp_path):

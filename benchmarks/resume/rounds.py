@@ -12,11 +12,12 @@ import traceback
 from collections.abc import Callable, Iterator
 
 from benchmarks.resume.cases import write_records
+from benchmarks.resume.fitting import fit
 from benchmarks.resume.training import Life, train
 
 __all__ = ["Outcome", "kill_again_and_again"]
 
-LAST_STEP = 40
+LAST_STEP = 30
 KILLS_A_ROUND = 10
 BATCH_SIZES = (3, 4, 5)
 _Train = Callable[[Life], None]
@@ -28,6 +29,7 @@ class Outcome:
 
     Attributes:
       case: the pipeline.
+      lane: what trained: "estimator" or "fit".
       kills: processes that were killed.
       recoveries: sessions that were lost and made anew within a process.
       steps: steps that the lineages of the final checkpoints contain.
@@ -35,6 +37,7 @@ class Outcome:
     """
 
     case: str
+    lane: str
     kills: int = 0
     recoveries: int = 0
     steps: int = 0
@@ -42,15 +45,28 @@ class Outcome:
 
 
 def kill_again_and_again(
-    case: str, kills: int, *, seed: int, trained_by: _Train = train
+    case: str,
+    kills: int,
+    *,
+    seed: int,
+    lane: str = "estimator",
+    trained_by: _Train | None = None,
 ) -> Outcome:
     """Trains models of one case until `kills` processes were killed.
 
     The uninterrupted run takes one batch size throughout; interrupted ones take another in each
     process, since rows must go on whatever they are batched by.
+
+    Args:
+      case: the pipeline.
+      kills: processes to kill.
+      seed: of the points at which they die.
+      lane: "estimator" or "fit".
+      trained_by: what trains in their place, in tests.
     """
+    trained_by = trained_by or {"estimator": train, "fit": fit}[lane]
     rng = random.Random(seed)
-    outcome = Outcome(case)
+    outcome = Outcome(case, lane)
     with tempfile.TemporaryDirectory() as folder:
         _in_child(lambda: write_records(folder))
         whole = Life(case, folder, "whole", max(BATCH_SIZES), LAST_STEP)
@@ -62,7 +78,7 @@ def kill_again_and_again(
             end = min(kills, outcome.kills + KILLS_A_ROUND)
             life = Life(case, folder, f"round{number}", max(BATCH_SIZES), LAST_STEP)
             while outcome.kills < end:
-                life = _next_life(life, rng)
+                life = _next_life(life, rng, recovers=lane == "estimator")
                 if not _in_child(lambda life=life: trained_by(life)):
                     break  # it lived, so the last step is reached
                 outcome.kills += 1
@@ -75,7 +91,7 @@ def kill_again_and_again(
     return outcome
 
 
-def _next_life(life: Life, rng: random.Random) -> Life:
+def _next_life(life: Life, rng: random.Random, *, recovers: bool) -> Life:
     """Returns a life that ends a few steps after the one before, or at the same one."""
     dies_at = (life.dies_at or 0) + rng.randint(0, 4)
     return dataclasses.replace(
@@ -83,7 +99,7 @@ def _next_life(life: Life, rng: random.Random) -> Life:
         batch_size=rng.choice(BATCH_SIZES),
         dies_at=dies_at,
         within=rng.random() < 0.5,
-        recovers_at=dies_at - 1 if rng.random() < 0.3 and dies_at > 1 else None,
+        recovers_at=dies_at - 1 if recovers and dies_at > 1 and rng.random() < 0.3 else None,
     )
 
 

@@ -50,10 +50,6 @@ class Life:
 
 def train(life: Life) -> None:
     """Trains under the Estimator until the life ends."""
-    import estimator_io
-
-    estimator_io.compat.install()
-    tf.get_logger().setLevel("ERROR")
     estimator_class: Any = tf.estimator.Estimator  # pyright: ignore[reportAttributeAccessIssue]
     config = tf.estimator.RunConfig(  # pyright: ignore[reportAttributeAccessIssue]
         save_checkpoints_steps=STEPS_BETWEEN_CHECKPOINTS,

@@ -61,7 +61,7 @@ class PositionCallback(_Callback):
             )
         self._input_fn = input_fn
         self._ledger = Ledger(folder)
-        self._training = False
+        self._epoch_step: int | None = None  # None outside of training
 
     def dataset(self) -> tf.data.Dataset:
         """Returns the Dataset to give to fit, together with this callback.
@@ -82,11 +82,11 @@ class PositionCallback(_Callback):
         terms = terms_of(fn.source, fn.options, request)
         require_same_order(runs[-1] if runs else None, terms.order, self._ledger.path)
         beginnings = Beginnings(
-            self._ledger, terms, one_call=False, training=lambda: self._training
+            self._ledger, terms, one_call=False, training=lambda: self._epoch_step is not None
         )
 
         def begun(_: Any) -> Any:
-            start = beginnings.start(None, self._step)
+            start = beginnings.start(None, lambda: self._epoch_step or 0)
             plan = fn.plan(dataclasses.replace(request, start=start))
             return build_checked(Plan(tuple(c for c in plan.calls if c.stage not in _OUTSIDE)))
 
@@ -101,31 +101,34 @@ class PositionCallback(_Callback):
             dataset = dataset.apply(endless)
         return dataset
 
-    def on_train_begin(self, logs: Any = None) -> None:
-        """Iterators that start from now on are trained on."""
-        del logs
-        self._training = True
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Notes the batches that the model was trained on, as its optimizer counts them.
+
+        An iterator starts with the first batch of an epoch, inside the train function, where the
+        optimizer counts on whether or not the batch is there: too late to ask it. What restores the
+        model does so when training begins.
+        """
+        del epoch, logs
+        step = int(self.model.optimizer.iterations.numpy())
+        if self._epoch_step is None and step == 0:
+            self._warn_of_progress_that_is_lost()
+        self._epoch_step = step
 
     def on_train_end(self, logs: Any = None) -> None:
-        """Iterators that start from now on are not."""
+        """Iterators that start from now on are not trained on."""
         del logs
-        self._training = False
+        self._epoch_step = None
 
-    def _step(self) -> int:
-        """Returns the batches that the model was trained on, as its optimizer counts them."""
-        if not self._training:
-            return 0
-        step = int(self.model.optimizer.iterations.numpy())
-        runs = [entry for entry in self._ledger.read() if isinstance(entry, Run)]
-        if step == 0 and any(run.from_step for run in runs):
+    def _warn_of_progress_that_is_lost(self) -> None:
+        steps = [entry.from_step for entry in self._ledger.read() if isinstance(entry, Run)]
+        if any(steps):
             logging.getLogger("estimator_io").warning(
                 "the optimizer stands at step 0, so training begins with the first row, although"
-                " %r knows of training up to step %d and more. Restore the model together with its"
+                " %r knows of training beyond step %d. Restore the model together with its"
                 " optimizer to go on.",
                 self._ledger.path,
-                max(run.from_step for run in runs),
+                max(steps),
             )
-        return step
 
 
 # Stages of the whole, which cannot be built once for each iterator.

@@ -51,7 +51,8 @@ def test_rows_that_go_on_are_right_and_rows_that_start_over_are_wrong():
     wrong = rounds.kill_again_and_again(
         "index", 5, seed=1, trained_by=lambda life: pretend_to_train(life, forgets=True)
     )
-    assert (wrong.kills, wrong.wrong) == (5, 1)
+    assert wrong.kills == 5
+    assert wrong.wrong > 0
 
 
 def test_a_lineage_holds_the_last_rows_of_each_step(tmp_path):

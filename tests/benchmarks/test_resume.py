@@ -28,7 +28,7 @@ def test_training_killed_at_twenty_points_trains_on_the_rows_of_an_uninterrupted
     assert sum(outcome["kills"] for outcome in outcomes) == 20
     assert sum(outcome["recoveries"] for outcome in outcomes) > 0
     assert {outcome["lane"] for outcome in outcomes} == {"estimator", "fit"}
-    assert [outcome["wrong"] for outcome in outcomes] == [0] * 8
+    assert [outcome["wrong"] for outcome in outcomes] == [0] * 4
 
 
 def pretend_to_train(life, *, forgets=False):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from estimator_io.factories.general import input_fn
     from estimator_io.factories.image import image_input_fn
     from estimator_io.factories.numpy import numpy_input_fn
+    from estimator_io.factories.pandas import pandas_input_fn
     from estimator_io.factories.tfrecord import tfrecord_input_fn
     from estimator_io.pipeline.input_fn import InputFn
 
@@ -40,6 +41,7 @@ _HOMES = {
     "image_input_fn": "factories.image",
     "input_fn": "factories.general",
     "numpy_input_fn": "factories.numpy",
+    "pandas_input_fn": "factories.pandas",
     "tfrecord_input_fn": "factories.tfrecord",
 }
 _SUBMODULES = ("compat", "errors")
@@ -59,6 +61,7 @@ __all__ = [
     "image_input_fn",
     "input_fn",
     "numpy_input_fn",
+    "pandas_input_fn",
     "tfrecord_input_fn",
 ]
 

@@ -19,6 +19,7 @@ MODULES_WITH_EXAMPLES = [
     "estimator_io.factories.general",
     "estimator_io.factories.image",
     "estimator_io.factories.numpy",
+    "estimator_io.factories.pandas",
     "estimator_io.factories.tfrecord",
     "estimator_io.pipeline.input_fn",
 ]

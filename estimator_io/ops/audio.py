@@ -13,17 +13,21 @@ def read_wav(path, *, length, sample_rate, channels):
     reached by cutting or by zeros at the end, or the file's own number where `length` is None.
     """
     contents = tf.io.read_file(path)
+    head = tf.strings.substr(contents, 0, 12)
+    padded = tf.strings.join([head, b"\0" * 12])  # substr refuses to begin behind the end
     is_wav = tf.logical_and(
-        tf.equal(tf.strings.substr(contents, 0, 4), b"RIFF"),
-        tf.equal(tf.strings.substr(contents, 8, 4), b"WAVE"),
+        tf.equal(tf.strings.substr(padded, 0, 4), b"RIFF"),
+        tf.equal(tf.strings.substr(padded, 8, 4), b"WAVE"),
     )
     check = tf.debugging.Assert(
         tf.logical_and(is_wav, tf.greater_equal(tf.strings.length(contents), 44)),
         [
             "Not a WAV file:",
             path,
-            "starts with",
-            tf.strings.substr(contents, 0, 12),
+            "bytes",
+            tf.strings.length(contents),
+            "starting with",
+            head,
             "Expected: RIFF....WAVE and a header of 44 bytes. Remove the file, or narrow the"
             " pattern, or give a parse function of your own to input_fn.",
         ],

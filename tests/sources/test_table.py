@@ -1,0 +1,60 @@
+"""Arrays as sources: what is taken, what is refused, and where they are kept."""
+
+import numpy as np
+import pytest
+
+import estimator_io
+from estimator_io import NoDataError, OptionError, SourceError
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ({"x": np.arange(3), "y": np.arange(4)}, "source['y'] has 4 rows, but source['x'] has 3"),
+        ((np.arange(3), np.arange(2)), "source[1] has 2 rows, but source[0] has 3"),
+        ({"x": np.array([1, "a", None], object)}, "row 0 is 1 of type int"),
+        (np.array(["a", None], object), "row 1 is None of type NoneType"),
+        ({"x": 3}, "source['x'] is a single value, 3"),
+        ({}, "source is empty"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused_by_name(source, words):
+    with pytest.raises(SourceError) as caught:
+        estimator_io.input_fn(source, batch_size=1)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("source", [np.zeros((0, 3)), {"x": []}, []])
+def test_arrays_without_rows_are_an_error(source):
+    with pytest.raises(NoDataError, match="has no rows"):
+        estimator_io.input_fn(source, batch_size=1)
+
+
+def test_labels_for_arrays_belong_into_the_source():
+    with pytest.raises(OptionError, match=r"give the tuple \(features, labels\)"):
+        estimator_io.input_fn(np.arange(3), labels=[1, 2, 3], batch_size=1)
+
+
+def test_a_dataset_from_outside_is_refused_with_the_reason():
+    import tensorflow as tf
+
+    with pytest.raises(OptionError, match="belongs to the graph it was made in"):
+        estimator_io.input_fn(tf.data.Dataset.range(3), batch_size=1)
+
+
+def test_a_memory_map_is_read_where_it_lies(tmp_path, draw):
+    path = tmp_path / "rows.npy"
+    np.save(path, np.arange(200_000, dtype=np.float32).reshape(-1, 4))
+    mapped = np.load(path, mmap_mode="r")
+    fn = estimator_io.input_fn(mapped, batch_size=1000, seed=1, epochs=1)
+    assert "outside the graph" in repr(fn)
+    rows = np.concatenate(draw(lambda: fn("train"), "graph"))
+    assert rows.shape == (50_000, 4)
+    np.testing.assert_array_equal(rows[np.argsort(rows[:, 0])], mapped)
+
+
+def test_row_wise_stages_over_large_arrays_see_every_row(draw):
+    big = np.arange(70_000, dtype=np.int64)
+    fn = estimator_io.input_fn(big, parse=lambda x: x * 2, batch_size=7_000, epochs=1, seed=2)
+    rows = np.concatenate(draw(lambda: fn("train"), "graph"))
+    np.testing.assert_array_equal(np.sort(rows), big * 2)

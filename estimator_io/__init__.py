@@ -19,10 +19,12 @@ if TYPE_CHECKING:
         StructureError,
     )
     from estimator_io.factories.audio import audio_input_fn
+    from estimator_io.factories.csv import csv_input_fn
     from estimator_io.factories.general import input_fn
     from estimator_io.factories.image import image_input_fn
     from estimator_io.factories.numpy import numpy_input_fn
     from estimator_io.factories.pandas import pandas_input_fn
+    from estimator_io.factories.text import text_input_fn
     from estimator_io.factories.tfrecord import tfrecord_input_fn
     from estimator_io.pipeline.input_fn import InputFn
 
@@ -38,10 +40,12 @@ _HOMES = {
     "SourceError": "errors",
     "StructureError": "errors",
     "audio_input_fn": "factories.audio",
+    "csv_input_fn": "factories.csv",
     "image_input_fn": "factories.image",
     "input_fn": "factories.general",
     "numpy_input_fn": "factories.numpy",
     "pandas_input_fn": "factories.pandas",
+    "text_input_fn": "factories.text",
     "tfrecord_input_fn": "factories.tfrecord",
 }
 _SUBMODULES = ("compat", "errors")
@@ -57,11 +61,13 @@ __all__ = [
     "StructureError",
     "audio_input_fn",
     "compat",
+    "csv_input_fn",
     "errors",
     "image_input_fn",
     "input_fn",
     "numpy_input_fn",
     "pandas_input_fn",
+    "text_input_fn",
     "tfrecord_input_fn",
 ]
 

@@ -16,10 +16,12 @@ from tests.conftest import ROOT
 
 MODULES_WITH_EXAMPLES = [
     "estimator_io.factories.audio",
+    "estimator_io.factories.csv",
     "estimator_io.factories.general",
     "estimator_io.factories.image",
     "estimator_io.factories.numpy",
     "estimator_io.factories.pandas",
+    "estimator_io.factories.text",
     "estimator_io.factories.tfrecord",
     "estimator_io.pipeline.input_fn",
 ]

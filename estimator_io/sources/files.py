@@ -13,7 +13,7 @@ from estimator_io.sources import listing
 from estimator_io.sources.split import Split, check_split
 from estimator_io.sources.table import TableSource
 
-__all__ = ["FileList", "Files", "Labels", "Split", "file_source", "find_files"]
+__all__ = ["FileList", "Files", "Labels", "Split", "file_labels", "file_source", "find_files"]
 
 Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 Labels = str | Callable[[str], Any] | Sequence[Any] | None
@@ -35,8 +35,7 @@ def file_source(files: Files, *, labels: Labels, split: Split, decode: Any, word
     paths = _column("paths", kept)
     if labels is None:
         return TableSource(paths.value, named=paths, decode=decode, words=words, files=kept.value)
-    values, classes = _label_column(found, kept, labels, split)
-    column = _column("label_column", values)
+    column, classes = file_labels(found, kept, labels, split)
     source = TableSource(
         (paths.value, column.value),
         named=(paths, column),
@@ -103,6 +102,25 @@ def _split(found: FileList, split: Split, patterns: list[str]) -> FileList:
             f" {_spell(patterns)}. Expected: at least one. Give more files or another fraction."
         )
     return FileList("files", kept, recipe)
+
+
+def file_labels(
+    found: FileList, kept: FileList, labels: Any, split: Split
+) -> tuple[Named, tuple[str, ...] | None]:
+    """Returns (the label of each file of `kept`, the classes that integer labels stand for).
+
+    Args:
+      found: all files that match.
+      kept: those of them that the split keeps.
+      labels: "folder", a function of the path, or a list with one label for each of `found`.
+      split: the split, if any; classes are those of all files, so that both parts agree.
+
+    Raises:
+      SourceError: a list of labels has another length than the list of files.
+      OptionError: `labels` is an unknown word.
+    """
+    values, classes = _label_column(found, kept, labels, split)
+    return _column("label_column", values), classes
 
 
 def _label_column(

@@ -1,0 +1,205 @@
+"""Lines of text files: by index, or as a stream where indexing would cost too much."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+
+from estimator_io.errors import NoDataError, OptionError
+from estimator_io.ops import lines as line_ops
+from estimator_io.pipeline.parallel import number_or_autotune, parallel
+from estimator_io.pipeline.plan import Call, Named
+from estimator_io.sources.base import Order, Source
+from estimator_io.sources.files import FileList
+from estimator_io.sources.head import Layout, head_lines
+from estimator_io.sources.table import BLOCK_ROWS, TableSource, epoch_numbers, file_identity
+
+__all__ = ["LineStream", "LineTable", "line_source"]
+
+# Each file that is read by index holds a file descriptor, of which a process has few.
+INDEXED_FILES = 200
+
+
+def line_source(
+    files: FileList,
+    layout: Layout,
+    decode: functools.partial[Any],
+    *,
+    stream: bool | None,
+    split: Any = None,
+) -> Source:
+    """Returns a source of what `decode` makes of the lines of `files`.
+
+    Args:
+      files: the files.
+      layout: which of their lines are rows.
+      decode: makes a batch of rows of (lines, files, places); it also gets `contents`, the bytes
+        of the files, where places are bytes, if it has such a parameter.
+      stream: whether the lines are read as a stream; None indexes them where every file lies on
+        this machine, uncompressed, and there are few.
+      split: ("train", fraction) or ("validation", fraction) of indexed rows.
+
+    Raises:
+      NoDataError: no file holds a row, or the split leaves none.
+      OptionError: stream is no truth value.
+    """
+    if stream not in (None, True, False):
+        raise OptionError(f"stream must be True, False or None. Received: {stream!r}.")
+    if stream is None:
+        stream = streams_by_default(files.value, layout)
+    return LineStream(files, layout, decode) if stream else LineTable(files, layout, decode, split)
+
+
+def streams_by_default(files: list[str], layout: Layout) -> bool:
+    """Whether files are read as a stream where the user does not say."""
+    remote = any("://" in file for file in files)
+    return bool(layout.compression) or remote or len(files) > INDEXED_FILES
+
+
+class LineTable(TableSource):
+    """Lines by index: any row of any file at once, uniformly shuffled, and counted.
+
+    One pass over the files finds where the lines begin, which takes 12 bytes of memory a row.
+    Compressed and remote files are held in memory whole.
+
+    Args:
+      files: the files.
+      layout: which of their lines are rows.
+      decode: makes a batch of rows of (lines, files, places).
+      split: the part of the rows to use.
+    """
+
+    def __init__(
+        self, files: FileList, layout: Layout, decode: functools.partial[Any], split: Any = None
+    ) -> None:
+        compression = {"compression": layout.compression}
+        contents = Named(
+            "contents",
+            line_ops.open_contents(files.value, **compression),
+            functools.partial(line_ops.open_contents, files, **compression),
+        )
+        facts = dataclasses.asdict(layout)
+        del facts["compression"]
+        index = Named(
+            "index",
+            line_ops.index_lines(contents.value, **facts),
+            functools.partial(line_ops.index_lines, contents, **facts),
+        )
+        if not len(index.value[0]):
+            raise _no_rows(files)
+        super().__init__(index.value[0], named=index, files=files.value, split=split)
+        self._layout = layout
+        self._take_lines = functools.partial(line_ops.take_lines, contents=contents, index=index)
+        if "names" in decode.keywords:
+            decode = functools.partial(decode, contents=contents)
+        self._decode_lines = decode
+
+    def identity(self) -> Any:
+        """Returns the layout, and size and time of change of the files."""
+        kept = None if self._rows is None else self._rows.value
+        return (dataclasses.astuple(self._layout), kept, file_identity(self.files), self._parse_key)
+
+    @property
+    def _parse_key(self) -> Any:
+        keywords = self._decode_lines.keywords
+        return {name: value for name, value in keywords.items() if not isinstance(value, Named)}
+
+    def describe(self) -> str:
+        """Returns the number of rows and files."""
+        return f"{self.num_rows:,} lines of {len(self.files):,} text files, indexed"
+
+    def calls(self, order: Order) -> list[Call]:
+        """Returns: indices in order, in blocks, and the parsed lines at these indices."""
+        at_once = parallel(order.read_calls)
+        return [
+            *self._index_calls(order),
+            Call("read", "batch", (order.block or BLOCK_ROWS,)),
+            *([] if self._rows is None else [self._take(self._rows, order)]),
+            Call("read", "map", (self._take_lines,), at_once),
+            Call("parse", "map", (self._decode_lines,), at_once),
+        ]
+
+
+class LineStream(Source):
+    """Lines as they come: files in a new order in each epoch, lines through a buffer.
+
+    Args:
+      files: the files.
+      layout: which of their lines are rows.
+      decode: makes a batch of rows of (lines, files, places).
+    """
+
+    takes_blocks = True
+
+    def __init__(self, files: FileList, layout: Layout, decode: functools.partial[Any]) -> None:
+        self._files = files
+        self._layout = layout
+        self._decode_lines = decode
+        if not any(
+            head_lines(file, layout, rows=1 + layout.header)[layout.header :]
+            for file in files.value
+        ):
+            raise _no_rows(files)
+
+    @property
+    def num_rows(self) -> None:
+        """None: only reading all files would tell."""
+
+    def identity(self) -> Any:
+        """Returns the layout, and size and time of change of the files."""
+        keywords = self._decode_lines.keywords
+        key = {name: value for name, value in keywords.items() if not isinstance(value, Named)}
+        return (dataclasses.astuple(self._layout), file_identity(self._files.value), key)
+
+    def describe(self) -> str:
+        """Returns the number of files."""
+        return f"lines of {len(self._files.value):,} text files, a stream"
+
+    def calls(self, order: Order) -> list[Call]:
+        """Returns: files in order, their lines interleaved, shuffled through a buffer, parsed."""
+        numbers, rest = self._shard(order)
+        facts = dataclasses.asdict(self._layout)
+        del facts["quoted"]
+        files = [self._files.value[number] for number in numbers]
+        kwargs: dict[str, Any] = {
+            "files": self._files if len(files) == len(self._files.value) else files,
+            "numbers": Named(
+                "numbers",
+                np.array(numbers, np.int32),
+                functools.partial(np.array, numbers, "int32"),
+            ),
+            **facts,
+            "cycle_length": min(order.interleave, len(files)),
+            "num_parallel_calls": number_or_autotune(order.read_calls),
+        }
+        if order.shuffle:
+            kwargs |= {"buffer_size": order.buffer_size, "seed": order.seed}
+            epoch = functools.partial(line_ops.lines_of_epoch, **kwargs)
+            calls = [epoch_numbers(order), Call("shuffle", "flat_map", (epoch,)), *rest]
+        else:
+            calls = [Call("source", line_ops.read_lines, (), kwargs), *rest]
+            if order.epochs != 1:
+                calls.append(Call("epochs", "repeat", (order.epochs,)))
+        return [
+            *calls,
+            Call("read", "batch", (order.block or BLOCK_ROWS,)),
+            Call("parse", "map", (self._decode_lines,), parallel(order.read_calls)),
+        ]
+
+    def _shard(self, order: Order) -> tuple[list[int], list[Call]]:
+        """Shares out whole files where there are enough of them, else single lines."""
+        index, count = order.shard
+        numbers = list(range(len(self._files.value)))
+        if count == 1 or len(numbers) < count:
+            return numbers, [] if count == 1 else [Call("shard", "shard", (count, index))]
+        return numbers[index::count], []
+
+
+def _no_rows(files: FileList) -> NoDataError:
+    return NoDataError(
+        f"None of the {len(files.value):,} files holds a row, the first of them"
+        f" {files.value[0]!r}. Expected: at least one line beside headers, remarks and blank lines."
+    )

@@ -48,8 +48,8 @@ def line_ends(content, *, quoted):
     inside = np.concatenate([*quotes, np.zeros(0, np.int64)])
     if len(inside):
         ends = ends[np.searchsorted(inside, ends) % 2 == 0]
-    if len(data) and data[-1] != ord("\n"):
-        ends = np.append(ends, len(data))
+    if len(data) and (not len(ends) or ends[-1] < len(data) - 1):
+        ends = np.append(ends, len(data))  # without a line break, or inside an open quote
     return ends
 
 
@@ -76,6 +76,11 @@ def index_lines(contents, *, skip_lines, header, comment, keep_blank, quoted):
         lengths.append((end - start).astype(np.int32))
         rows.append(rows[-1] + len(start))
     return np.concatenate(starts), np.concatenate(lengths), np.array(rows[:-1], np.int64)
+
+
+def file_numbers(files, *, first, step):
+    """Returns the indices `first`, `first + step`, … of `files`: int32."""
+    return np.arange(first, len(files), step, dtype=np.int32)
 
 
 @tf.autograph.experimental.do_not_convert

@@ -6,8 +6,6 @@ import dataclasses
 import functools
 from typing import Any
 
-import numpy as np
-
 from estimator_io.errors import NoDataError, OptionError
 from estimator_io.ops import lines as line_ops
 from estimator_io.pipeline.parallel import number_or_autotune, parallel
@@ -160,19 +158,14 @@ class LineStream(Source):
 
     def calls(self, order: Order) -> list[Call]:
         """Returns: files in order, their lines interleaved, shuffled through a buffer, parsed."""
-        numbers, rest = self._shard(order)
+        files, numbers, rest = self._shard(order)
         facts = dataclasses.asdict(self._layout)
         del facts["quoted"]
-        files = [self._files.value[number] for number in numbers]
         kwargs: dict[str, Any] = {
-            "files": self._files if len(files) == len(self._files.value) else files,
-            "numbers": Named(
-                "numbers",
-                np.array(numbers, np.int32),
-                functools.partial(np.array, numbers, "int32"),
-            ),
+            "files": files,
+            "numbers": numbers,
             **facts,
-            "cycle_length": min(order.interleave, len(files)),
+            "cycle_length": min(order.interleave, len(files.value)),
             "num_parallel_calls": number_or_autotune(order.read_calls),
         }
         if order.shuffle:
@@ -189,13 +182,22 @@ class LineStream(Source):
             Call("parse", "map", (self._decode_lines,), parallel(order.read_calls)),
         ]
 
-    def _shard(self, order: Order) -> tuple[list[int], list[Call]]:
+    def _shard(self, order: Order) -> tuple[Named, Named, list[Call]]:
         """Shares out whole files where there are enough of them, else single lines."""
         index, count = order.shard
-        numbers = list(range(len(self._files.value)))
-        if count == 1 or len(numbers) < count:
-            return numbers, [] if count == 1 else [Call("shard", "shard", (count, index))]
-        return numbers[index::count], []
+        if len(self._files.value) < count:
+            return self._files, self._numbers(0, 1), [Call("shard", "shard", (count, index))]
+        if count == 1:
+            return self._files, self._numbers(0, 1), []
+        files = Named("files_of_this_worker", self._files.value[index::count])
+        return files, self._numbers(index, count), []
+
+    def _numbers(self, first: int, step: int) -> Named:
+        """Returns the indices, among all files, of those that one worker reads."""
+        where = {"first": first, "step": step}
+        value = line_ops.file_numbers(self._files.value, **where)
+        recipe = functools.partial(line_ops.file_numbers, self._files, **where)
+        return Named("numbers", value, recipe)
 
 
 def _no_rows(files: FileList) -> NoDataError:

@@ -62,7 +62,7 @@ def test_values_and_inferred_types_are_those_of_the_csv_module(write, draw, how,
 def test_row_by_row_stages_get_the_same_rows(write, draw, how, stream):
     path = write(text_of(ROWS))
     options = {"batch_size": 4, "stream": stream, "label": "word"}
-    fn = estimator_io.csv_input_fn(path, **options, filter=lambda f, label: f["x"] % 2 == 0)
+    fn = estimator_io.csv_input_fn(path, **options, filter=lambda f, label: tf.equal(f["x"] % 2, 0))
     batches = draw(lambda: fn("eval"), how)
     assert [x for f, _ in batches for x in f["x"].tolist()] == list(range(0, 23, 2))
     assert [w for _, label in batches for w in label.tolist()] == [
@@ -166,10 +166,12 @@ def test_gzip_gives_the_same_rows(write, draw, how, stream):
 
 @pytest.mark.parametrize("stream", [None, False])
 def test_remote_paths_are_read_through_gfile(draw, stream):
-    path = "ram://sources/rows.csv"
+    path = f"ram://sources/{stream}/rows.csv"
     with tf.io.gfile.GFile(path, "w") as file:
         file.write(text_of(ROWS))
-    assert read("ram://sources/r*.csv", draw, stream=stream)["x"].tolist() == list(range(23))
+    assert read(f"ram://sources/{stream}/r*.csv", draw, stream=stream)["x"].tolist() == list(
+        range(23)
+    )
 
 
 def test_quoted_fields_may_hold_delimiters_quotes_and_line_breaks(write, draw):
@@ -353,7 +355,7 @@ def test_the_printed_program_gives_the_same_batches(write, draw, stream):
 
 
 def test_the_whole_adult_census_is_what_the_csv_module_reads(draw):
-    path = next(pathlib.Path("examples/data").glob("adult/adult.data"), None)
+    path = next(pathlib.Path("examples/data").glob("adult*/adult.data"), None)
     if path is None:
         pytest.skip("the adult census is not in this checkout")
     names = [f"c{at}" for at in range(15)]

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     )
     from estimator_io.factories.audio import audio_input_fn
     from estimator_io.factories.csv import csv_input_fn
+    from estimator_io.factories.dataset import dataset_input_fn
     from estimator_io.factories.general import input_fn
+    from estimator_io.factories.generator import generator_input_fn
     from estimator_io.factories.image import image_input_fn
     from estimator_io.factories.numpy import numpy_input_fn
     from estimator_io.factories.pandas import pandas_input_fn
@@ -41,6 +43,8 @@ _HOMES = {
     "StructureError": "errors",
     "audio_input_fn": "factories.audio",
     "csv_input_fn": "factories.csv",
+    "dataset_input_fn": "factories.dataset",
+    "generator_input_fn": "factories.generator",
     "image_input_fn": "factories.image",
     "input_fn": "factories.general",
     "numpy_input_fn": "factories.numpy",
@@ -62,7 +66,9 @@ __all__ = [
     "audio_input_fn",
     "compat",
     "csv_input_fn",
+    "dataset_input_fn",
     "errors",
+    "generator_input_fn",
     "image_input_fn",
     "input_fn",
     "numpy_input_fn",

@@ -17,7 +17,9 @@ from tests.conftest import ROOT
 MODULES_WITH_EXAMPLES = [
     "estimator_io.factories.audio",
     "estimator_io.factories.csv",
+    "estimator_io.factories.dataset",
     "estimator_io.factories.general",
+    "estimator_io.factories.generator",
     "estimator_io.factories.image",
     "estimator_io.factories.numpy",
     "estimator_io.factories.pandas",

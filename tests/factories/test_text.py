@@ -33,7 +33,8 @@ def texts(batches):
 def test_lines_are_those_that_python_reads(write, draw, how, stream):
     path = write("a.txt", 'one "fish\r\n\ntwo, fish \né\n\nlast')
     fn = estimator_io.text_input_fn(path, batch_size=2, stream=stream)
-    expected = [line.rstrip(b"\r\n") for line in open(path, "rb")]
+    with open(path, "rb") as file:
+        expected = [line.rstrip(b"\r\n") for line in file]
     assert texts(draw(lambda: fn("eval"), how)) == [line for line in expected if line]
     every = estimator_io.text_input_fn(path, batch_size=2, stream=stream, keep_blank=True)
     assert texts(draw(lambda: every("eval"), how)) == expected

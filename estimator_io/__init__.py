@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from estimator_io.factories.image import image_input_fn
     from estimator_io.factories.numpy import numpy_input_fn
     from estimator_io.factories.pandas import pandas_input_fn
+    from estimator_io.factories.parquet import parquet_input_fn
     from estimator_io.factories.text import text_input_fn
     from estimator_io.factories.tfrecord import tfrecord_input_fn
     from estimator_io.pipeline.input_fn import InputFn
@@ -49,6 +50,7 @@ _HOMES = {
     "input_fn": "factories.general",
     "numpy_input_fn": "factories.numpy",
     "pandas_input_fn": "factories.pandas",
+    "parquet_input_fn": "factories.parquet",
     "text_input_fn": "factories.text",
     "tfrecord_input_fn": "factories.tfrecord",
 }
@@ -73,6 +75,7 @@ __all__ = [
     "input_fn",
     "numpy_input_fn",
     "pandas_input_fn",
+    "parquet_input_fn",
     "text_input_fn",
     "tfrecord_input_fn",
 ]

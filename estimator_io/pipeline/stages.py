@@ -142,7 +142,7 @@ def _whole_batches(source: Source, options: Options, request: Request) -> list[C
         if _drop(options, request):
             calls = [
                 dataclasses.replace(call, stage="batch", kwargs={"drop_remainder": True})
-                if call.method == "batch"
+                if call.method in ("batch", "rebatch")
                 else call
                 for call in calls
             ]

@@ -108,3 +108,8 @@ def test_every_factory_documents_an_example_that_is_tested():
     assert set(found) <= set(MODULES_WITH_EXAMPLES)
     for name in found:
         assert ">>>" in inspect.getsource(importlib.import_module(name))
+
+
+def test_the_version_is_the_same_in_both_places():
+    text = (ROOT / "pyproject.toml").read_text()
+    assert f'\nversion = "{estimator_io.__version__}"\n' in text

@@ -18,26 +18,30 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 from typing import Any
 
-__all__ = ["ViewFinder", "drop_stale_modules", "tensorflow_view"]
+__all__ = ["View", "ViewFinder", "ViewLoader", "drop_stale_modules", "tensorflow_view"]
 
 _PACKAGE = "tensorflow_estimator"
 
 
-class _View(ModuleType):
+class View(ModuleType):
     """A module with some names of its own; all others are those of the module behind it."""
 
     def __init__(self, behind: ModuleType, **own: Any) -> None:
+        """Takes the module to read through to, and the names that differ."""
         super().__init__(behind.__name__, behind.__doc__)
         self.__dict__.update(own)
         self.__dict__["_behind"] = behind
 
     def __getattr__(self, name: str) -> Any:
+        """Reads a name from the module behind."""
         return getattr(self.__dict__["_behind"], name)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        """Sets a name on the module behind."""
         setattr(self.__dict__["_behind"], name, value)
 
     def __dir__(self) -> list[str]:
+        """Lists the names of both."""
         return sorted({*dir(self.__dict__["_behind"]), *self.__dict__})
 
 
@@ -48,12 +52,12 @@ def tensorflow_view(tf: ModuleType) -> ModuleType:
     v2_names = {"keras": keras_v2}
     for name in ("losses", "metrics", "optimizers", "initializers"):
         v2_names[name] = getattr(keras_v2, name)
-    compat = _View(
+    compat = View(
         tf.compat,
-        v1=_View(tf.compat.v1, keras=keras_v1),
-        v2=_View(tf.compat.v2, **v2_names),
+        v1=View(tf.compat.v1, keras=keras_v1),
+        v2=View(tf.compat.v2, **v2_names),
     )
-    return _View(tf, compat=compat, **v2_names)
+    return View(tf, compat=compat, **v2_names)
 
 
 class ViewFinder(MetaPathFinder):
@@ -71,14 +75,15 @@ class ViewFinder(MetaPathFinder):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and isinstance(spec.loader, SourceFileLoader):
-            spec.loader = _ViewLoader(spec.loader, self._builtins)
+            spec.loader = ViewLoader(spec.loader, self._builtins)
         return spec
 
 
-class _ViewLoader(SourceFileLoader):
+class ViewLoader(SourceFileLoader):
     """Loads a module from its source or bytecode as ever, with other builtins."""
 
     def __init__(self, usual: SourceFileLoader, module_builtins: dict[str, Any]) -> None:
+        """Takes the loader to act like, and the builtins that the module gets."""
         super().__init__(usual.name, usual.path)
         self._builtins = module_builtins
 
@@ -107,4 +112,4 @@ def drop_stale_modules() -> None:
 
 def _was_loaded_with_view(module: ModuleType) -> bool:
     loader: Loader | None = getattr(getattr(module, "__spec__", None), "loader", None)
-    return isinstance(loader, _ViewLoader)
+    return isinstance(loader, ViewLoader)

@@ -67,6 +67,11 @@ def audio_input_fn(
     for name, value in {"length": length, "sample_rate": sample_rate, "channels": channels}.items():
         if value is not None and (isinstance(value, bool) or int(value) != value or value < 1):
             raise OptionError(f"{name} must be a whole number of at least 1. Received: {value!r}.")
+    if length is not None and options.get("bucket_boundaries") is not None:
+        raise OptionError(
+            f"length={length} and bucket_boundaries contradict each other: with a length all"
+            " recordings are equally long. Leave one of them out."
+        )
     if length is None and "padding" not in options and "bucket_boundaries" not in options:
         options["padding"] = True
     checked = make_options(options)

@@ -188,6 +188,11 @@ def _check_buckets(options: Options) -> None:
             f"bucket_boundaries must be lengths of at least 1 in rising order."
             f" Received: {list(bounds)!r}."
         )
+    if options.padding and options.padding is not True:
+        raise OptionError(
+            "bucket_boundaries and padding with shapes contradict each other: a batch by length is"
+            " padded to its longest. Leave padding out, or give padding=True."
+        )
     if sizes is not None and options.batch_size is not None:
         raise OptionError(
             "batch_size and bucket_batch_sizes contradict each other: both say how many rows a"

@@ -124,6 +124,11 @@ def test_samples_that_tensorflow_does_not_decode_are_refused_with_their_format(t
         estimator_io.audio_input_fn(path, batch_size=1)
 
 
+def test_one_length_for_all_contradicts_batches_by_length():
+    with pytest.raises(OptionError, match="length=8 and bucket_boundaries contradict"):
+        estimator_io.audio_input_fn(FILES, length=8, bucket_boundaries=[4], batch_size=1)
+
+
 @pytest.mark.parametrize("name", ["length", "sample_rate", "channels"])
 def test_impossible_numbers_are_refused(name):
     with pytest.raises(OptionError, match=f"{name} must be a whole number"):

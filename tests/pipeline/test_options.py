@@ -53,6 +53,7 @@ def test_every_option_is_documented_in_input_fn():
             {"bucket_boundaries": [3], "bucket_batch_sizes": [1, 2], "batch_size": 2},
             "contradict each other",
         ),
+        ({"bucket_boundaries": [3], "padding": ([5],)}, "padding with shapes contradict"),
         ({"batchsize": 3}, "Unknown option 'batchsize'"),
     ],
 )

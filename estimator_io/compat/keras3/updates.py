@@ -21,6 +21,8 @@ __all__ = ["collect_updates", "run_updates", "take_updates"]
 
 # By id of the Keras variable: the variable and the operation that assigns it.
 _updates = GraphState(dict)
+# Tensors of the batch that the model_fn was called with.
+_inputs = GraphState(list)
 
 
 def collect_updates(journal: Journal) -> None:
@@ -53,7 +55,10 @@ def _record(variable: Any, value: Any) -> None:
             f"{replica_count()} replicas of an Estimator; use the layers of tf_keras or "
             "tf.compat.v1.layers."
         )
-    assigned = variable._value.assign(tf.cast(value, variable._value.dtype))
+    # Counters do not depend on the batch: without this they would also count the attempt to read
+    # beyond the last one.
+    with tf.control_dependencies(_inputs.get()):
+        assigned = variable._value.assign(tf.cast(value, variable._value.dtype))
     updates[id(variable)] = (variable, assigned.op)
 
 
@@ -71,6 +76,10 @@ def run_updates(journal: Journal, estimator_class: type) -> None:
 
     @functools.wraps(original)
     def _call_model_fn(self: Any, features: Any, labels: Any, mode: str, config: Any) -> Any:
+        import tensorflow as tf
+
+        batch = tf.nest.flatten((features, labels), expand_composites=True)
+        _inputs.get()[:] = filter(tf.is_tensor, batch)
         with _names_from_the_start():
             spec = original(self, features, labels, mode, config)
         return _with_updates(spec)

@@ -1,0 +1,1 @@
+"""Runs other people's programs as `python` does, for `estimator-io run`."""

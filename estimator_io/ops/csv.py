@@ -116,6 +116,8 @@ def column_values(texts, *, dtype, default, na_values):
     """Converts the texts of one column (string [rows]) to `dtype`, missing ones to `default`."""
     if dtype != tf.string and default is None:
         return tf.strings.to_number(texts, dtype)
+    if dtype == tf.string and not default and not na_values:
+        return texts
     missing = tf.equal(texts, "")
     for mark in na_values:
         missing |= tf.equal(texts, mark)

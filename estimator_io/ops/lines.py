@@ -16,7 +16,8 @@ import tensorflow as tf
 from estimator_io.ops.order import permutation, shuffled
 
 SCANNED_BYTES = 1 << 24
-STREAM_BLOCK_ROWS = 1024
+STREAM_BLOCK_ROWS = 64  # lines of a file at once, between those of others
+MOST_FILES = 1 << 20
 
 
 def open_contents(files, *, compression):
@@ -89,7 +90,10 @@ def take_lines(rows, *, contents, index):
     starts, lengths, first_rows = index
 
     def take(rows):
-        files = np.searchsorted(first_rows, rows, side="right") - 1
+        if len(contents) > 1:
+            files = np.searchsorted(first_rows, rows, side="right") - 1
+        else:
+            files = np.zeros(len(rows), np.int64)
         begin = starts[rows]
         end = begin + lengths[rows]
         places = zip(files.tolist(), begin.tolist(), end.tolist(), strict=True)
@@ -101,6 +105,12 @@ def take_lines(rows, *, contents, index):
     for tensor in tensors:
         tensor.set_shape([None])
     return tuple(tensors)
+
+
+@tf.autograph.experimental.do_not_convert
+def lines_at(rows, *, take, parse):
+    """Returns what `parse` makes of the lines that `take` finds at `rows`."""
+    return parse(*take(rows))
 
 
 @tf.autograph.experimental.do_not_convert
@@ -116,31 +126,43 @@ def read_lines(
     cycle_length,
     num_parallel_calls,
 ):
-    """Returns a Dataset of (line, file, number of the line) over `files`, interleaved.
+    """Returns a Dataset of (line, where) over `files`, blocks of their lines interleaved.
 
-    Leaves out what `index_lines` leaves out. `numbers` are the indices of the files.
+    Leaves out what `index_lines` leaves out. `numbers` are the indices of the files, and `where`
+    holds that and the number of the line, which `parse_stream` takes apart again: two values a row
+    pass through shuffle and batch faster than three.
     """
 
-    def kept(block, lines, file):
+    def kept(begun, block, lines, file):
         numbers = tf.range(tf.shape(lines, tf.int64)[0]) + block * STREAM_BLOCK_ROWS
         keep = tf.logical_or(tf.greater(tf.strings.length(lines), 0), keep_blank)
         if comment:
             keep &= tf.not_equal(tf.strings.substr(lines, 0, 1), comment)
-        lines, numbers = tf.boolean_mask(lines, keep), tf.boolean_mask(numbers, keep)
-        return lines, tf.fill(tf.shape(lines), file), numbers + skip_lines + 1
+        if header:  # the first that is kept is none, unless an earlier block had it
+            seen = tf.cumsum(tf.cast(keep, tf.int32))
+            keep &= tf.logical_or(tf.greater(seen, 1), begun)
+            begun = tf.logical_or(begun, tf.greater(seen[-1], 0))
+        where = (numbers + skip_lines + 1) * MOST_FILES + file
+        return begun, (tf.boolean_mask(lines, keep), tf.boolean_mask(where, keep))
 
     def one_file(file, number):
         lines = tf.data.TextLineDataset(file, compression_type=compression).skip(skip_lines)
         blocks = lines.batch(STREAM_BLOCK_ROWS).enumerate()
-        rows = blocks.map(lambda block, lines: kept(block, lines, number)).unbatch()
-        return rows.skip(1) if header else rows
+        number = tf.cast(number, tf.int64)
+        return blocks.scan(False, lambda begun, element: kept(begun, *element, number))
 
-    return tf.data.Dataset.from_tensor_slices((files, numbers)).interleave(
+    blocks = tf.data.Dataset.from_tensor_slices((files, numbers)).interleave(
         one_file,  # pyright: ignore[reportArgumentType] (a pair arrives as two arguments)
         cycle_length=cycle_length,
         num_parallel_calls=num_parallel_calls,
         deterministic=True,
     )
+    return blocks.unbatch()
+
+
+def parse_stream(lines, where, *, parse):
+    """Returns what `parse` makes of a batch of lines that `read_lines` gave."""
+    return parse(lines, tf.cast(where % MOST_FILES, tf.int32), where // MOST_FILES)
 
 
 @tf.autograph.experimental.do_not_convert

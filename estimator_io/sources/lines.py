@@ -112,12 +112,12 @@ class LineTable(TableSource):
     def calls(self, order: Order) -> list[Call]:
         """Returns: indices in order, in blocks, and the parsed lines at these indices."""
         at_once = parallel(order.read_calls)
+        both = {"take": self._take_lines, "parse": self._decode_lines}
         return [
             *self._index_calls(order),
             Call("read", "batch", (order.block or BLOCK_ROWS,)),
             *([] if self._rows is None else [self._take(self._rows, order)]),
-            Call("read", "map", (self._take_lines,), at_once),
-            Call("parse", "map", (self._decode_lines,), at_once),
+            Call("parse", "map", (functools.partial(line_ops.lines_at, **both),), at_once),
         ]
 
 
@@ -176,10 +176,11 @@ class LineStream(Source):
             calls = [Call("source", line_ops.read_lines, (), kwargs), *rest]
             if order.epochs != 1:
                 calls.append(Call("epochs", "repeat", (order.epochs,)))
+        parse = functools.partial(line_ops.parse_stream, parse=self._decode_lines)
         return [
             *calls,
             Call("read", "batch", (order.block or BLOCK_ROWS,)),
-            Call("parse", "map", (self._decode_lines,), parallel(order.read_calls)),
+            Call("parse", "map", (parse,), parallel(order.read_calls)),
         ]
 
     def _shard(self, order: Order) -> tuple[Named, Named, list[Call]]:

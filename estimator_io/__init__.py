@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from estimator_io.factories.general import input_fn
     from estimator_io.factories.generator import generator_input_fn
     from estimator_io.factories.image import image_input_fn
+    from estimator_io.factories.mix import mix
     from estimator_io.factories.numpy import numpy_input_fn
     from estimator_io.factories.pandas import pandas_input_fn
     from estimator_io.factories.parquet import parquet_input_fn
@@ -48,6 +49,7 @@ _HOMES = {
     "generator_input_fn": "factories.generator",
     "image_input_fn": "factories.image",
     "input_fn": "factories.general",
+    "mix": "factories.mix",
     "numpy_input_fn": "factories.numpy",
     "pandas_input_fn": "factories.pandas",
     "parquet_input_fn": "factories.parquet",
@@ -73,6 +75,7 @@ __all__ = [
     "generator_input_fn",
     "image_input_fn",
     "input_fn",
+    "mix",
     "numpy_input_fn",
     "pandas_input_fn",
     "parquet_input_fn",

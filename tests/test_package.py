@@ -21,6 +21,7 @@ MODULES_WITH_EXAMPLES = [
     "estimator_io.factories.general",
     "estimator_io.factories.generator",
     "estimator_io.factories.image",
+    "estimator_io.factories.mix",
     "estimator_io.factories.numpy",
     "estimator_io.factories.pandas",
     "estimator_io.factories.parquet",

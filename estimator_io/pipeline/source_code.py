@@ -86,7 +86,9 @@ class _Printer:
         if isinstance(value, Named):
             return self._named(value)
         if isinstance(value, Plan):
-            return self._call(value.calls[0], "tf.data.Dataset")
+            return functools.reduce(
+                lambda owner, call: self._call(call, owner), value.calls, "tf.data.Dataset"
+            )
         if isinstance(value, functools.partial):
             return self._partial(value)
         if isinstance(value, bool) or value is None or isinstance(value, (str, bytes, float)):

@@ -140,12 +140,7 @@ def _whole_batches(source: Source, options: Options, request: Request) -> list[C
         order = dataclasses.replace(order, block=request.batch_size)
         calls = source.calls(order)
         if _drop(options, request):
-            calls = [
-                dataclasses.replace(call, stage="batch", kwargs={"drop_remainder": True})
-                if call.method in ("batch", "rebatch")
-                else call
-                for call in calls
-            ]
+            calls = _without_remainder(calls)
         return calls
     calls = source.calls(order)
     calls += batch_calls(options, request.batch_size, drop_remainder=_drop(options, request))
@@ -154,9 +149,22 @@ def _whole_batches(source: Source, options: Options, request: Request) -> list[C
     return calls
 
 
+def _without_remainder(calls: list[Call]) -> list[Call]:
+    """Returns `calls` with the last partial batch dropped by the last call that makes batches."""
+    last = max(at for at, call in enumerate(calls) if call.method in ("batch", "rebatch"))
+    kwargs = {**calls[last].kwargs, "drop_remainder": True}
+    calls[last] = dataclasses.replace(calls[last], stage="batch", kwargs=kwargs)
+    return calls
+
+
 def row_calls(source: Source, options: Options, request: Request) -> list[Call]:
     """Returns the deterministic stages that work row by row, from the source to the cache."""
-    calls = source.calls(_order(source, options, request))
+    return rows_in_order(source, options, _order(source, options, request))
+
+
+def rows_in_order(source: Source, options: Options, order: Order) -> list[Call]:
+    """Returns the stages up to the cache, as `row_calls`, for an order that is known."""
+    calls = source.calls(order)
     if source.takes_blocks:
         calls.append(Call("read", "unbatch"))
     if source.decode is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 from estimator_io.errors import NoDataError, OptionError
@@ -13,12 +14,17 @@ from estimator_io.pipeline.plan import Call, Named
 from estimator_io.sources.base import Order, Source
 from estimator_io.sources.files import FileList
 from estimator_io.sources.head import Layout, head_lines
-from estimator_io.sources.table import BLOCK_ROWS, TableSource, epoch_numbers, file_identity
+from estimator_io.sources.table import TableSource, epoch_numbers, file_identity
 
 __all__ = ["LineStream", "LineTable", "line_source"]
 
 # Each file that is read by index holds a file descriptor, of which a process has few.
 INDEXED_FILES = 200
+# Lines that are parsed at once: many enough for the cost of each of the some fifty operations to
+# vanish, as far as they stay within a cache. What a stream's lines measure is not known.
+PARSED_ROWS = 1024
+PARSED_BYTES = 1 << 20
+STREAM_ROW_BYTES = 1 << 10
 
 
 def line_source(
@@ -90,6 +96,7 @@ class LineTable(TableSource):
             raise _no_rows(files)
         super().__init__(index.value[0], named=index, files=files.value, split=split)
         self._layout = layout
+        self._lengths = index.value[1]
         self._take_lines = functools.partial(line_ops.take_lines, contents=contents, index=index)
         if "names" in decode.keywords:
             decode = functools.partial(decode, contents=contents)
@@ -98,12 +105,7 @@ class LineTable(TableSource):
     def identity(self) -> Any:
         """Returns the layout, and size and time of change of the files."""
         kept = None if self._rows is None else self._rows.value
-        return (dataclasses.astuple(self._layout), kept, file_identity(self.files), self._parse_key)
-
-    @property
-    def _parse_key(self) -> Any:
-        keywords = self._decode_lines.keywords
-        return {name: value for name, value in keywords.items() if not isinstance(value, Named)}
+        return (_key(self._layout, self.files, self._decode_lines), kept)
 
     def describe(self) -> str:
         """Returns the number of rows and files."""
@@ -113,11 +115,14 @@ class LineTable(TableSource):
         """Returns: indices in order, in blocks, and the parsed lines at these indices."""
         at_once = parallel(order.read_calls)
         both = {"take": self._take_lines, "parse": self._decode_lines}
+        mean_bytes = self.row_bytes + int(self._lengths.mean())
+        parsed, split = blocks(order.block, mean_bytes)
         return [
             *self._index_calls(order),
-            Call("read", "batch", (order.block or BLOCK_ROWS,)),
+            Call("read", "batch", (parsed,)),
             *([] if self._rows is None else [self._take(self._rows, order)]),
             Call("parse", "map", (functools.partial(line_ops.lines_at, **both),), at_once),
+            *split,
         ]
 
 
@@ -148,9 +153,7 @@ class LineStream(Source):
 
     def identity(self) -> Any:
         """Returns the layout, and size and time of change of the files."""
-        keywords = self._decode_lines.keywords
-        key = {name: value for name, value in keywords.items() if not isinstance(value, Named)}
-        return (dataclasses.astuple(self._layout), file_identity(self._files.value), key)
+        return _key(self._layout, self._files.value, self._decode_lines)
 
     def describe(self) -> str:
         """Returns the number of files."""
@@ -177,10 +180,12 @@ class LineStream(Source):
             if order.epochs != 1:
                 calls.append(Call("epochs", "repeat", (order.epochs,)))
         parse = functools.partial(line_ops.parse_stream, parse=self._decode_lines)
+        parsed, split = blocks(order.block, STREAM_ROW_BYTES)
         return [
             *calls,
-            Call("read", "batch", (order.block or BLOCK_ROWS,)),
+            Call("read", "batch", (parsed,)),
             Call("parse", "map", (parse,), parallel(order.read_calls)),
+            *split,
         ]
 
     def _shard(self, order: Order) -> tuple[Named, Named, list[Call]]:
@@ -199,6 +204,23 @@ class LineStream(Source):
         value = line_ops.file_numbers(self._files.value, **where)
         recipe = functools.partial(line_ops.file_numbers, self._files, **where)
         return Named("numbers", value, recipe)
+
+
+def blocks(batch_size: int | None, row_bytes: int) -> tuple[int, list[Call]]:
+    """Returns (rows to parse at once, the call that makes batches of them, if any is needed)."""
+    rows = max(1, min(PARSED_ROWS, PARSED_BYTES // max(1, row_bytes)))
+    if batch_size is None:
+        return rows, []
+    if batch_size >= rows:
+        return batch_size, []
+    return rows // batch_size * batch_size, [Call("read", "rebatch", (batch_size,))]
+
+
+def _key(layout: Layout, files: Sequence[str], decode: functools.partial[Any]) -> Any:
+    """Returns what parsed lines depend on: the files as they are, and all that parsing is told."""
+    told = {name: value for name, value in decode.keywords.items() if name != "contents"}
+    plain = {n: v.value if isinstance(v, Named) else v for n, v in told.items()}
+    return (dataclasses.astuple(layout), file_identity(files), plain)
 
 
 def _no_rows(files: FileList) -> NoDataError:

@@ -3,7 +3,6 @@
 import csv
 import gzip
 import io
-import pathlib
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ import tensorflow as tf
 
 import estimator_io
 from estimator_io import NoDataError, OptionError, SourceError
+from tests.conftest import ROOT
 
 WAYS = [(how, stream) for how in ("eager", "graph") for stream in (False, True)]
 every_way = pytest.mark.parametrize(("how", "stream"), WAYS)
@@ -354,13 +354,28 @@ def test_the_printed_program_gives_the_same_batches(write, draw, stream):
         tf.nest.map_structure(np.testing.assert_array_equal, one, other)
 
 
-def test_the_whole_adult_census_is_what_the_csv_module_reads(draw):
-    path = next(pathlib.Path("examples/data").glob("adult*/adult.data"), None)
-    if path is None:
-        pytest.skip("the adult census is not in this checkout")
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_cache_on_disk_follows_what_parsing_is_told(write, draw, tmp_path, stream):
+    path, cache = write("a,b\n1,no\n2,yes\n"), str(tmp_path / "cache")
+    for classes in (["no", "yes"], ["yes", "no"]):
+        fn = estimator_io.csv_input_fn(
+            path, label="b", classes=classes, batch_size=2, cache=cache, stream=stream
+        )
+        for _ in range(2):
+            [(_, labels)] = draw(lambda fn=fn: fn("eval"))
+            assert labels.tolist() == [classes.index("no"), classes.index("yes")]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("name", ["adult.data", "adult.test"])
+def test_the_adult_census_is_what_the_csv_module_reads(draw, name, stream):
+    path = ROOT / "examples" / "data" / "adult" / name
     names = [f"c{at}" for at in range(15)]
-    found = read(str(path), draw, columns=names, batch_size=4096)
+    found = read(str(path), draw, columns=names, batch_size=64, comment="|", stream=stream)
     with open(path, newline="") as file:
-        expected = [row for row in csv.reader(file, skipinitialspace=True) if row]
-    assert found["c0"].tolist() == [int(row[0]) for row in expected]
-    assert [v.decode() for v in found["c14"]] == [row[14] for row in expected]
+        rows = [row for row in csv.reader(file, skipinitialspace=True) if row]
+    rows = [row for row in rows if not row[0].startswith("|")]
+    assert len(rows) > 100
+    assert found["c0"].tolist() == [int(row[0]) for row in rows]
+    for at in (1, 13, 14):
+        assert [value.decode() for value in found[f"c{at}"]] == [row[at] for row in rows]

@@ -32,7 +32,7 @@ Pipeline = Callable[[], tf.data.Dataset]
 
 
 def main(argv: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("file", help="a CSV file without a header")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--rows", type=int, default=30_000, help="rows a measurement")

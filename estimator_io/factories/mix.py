@@ -57,7 +57,7 @@ def mix(
       >>> few = estimator_io.input_fn({"x": np.ones(10)}, batch_size=1)
       >>> fn = estimator_io.mix([many, few], weights=[0.5, 0.5], batch_size=1000, seed=1)
       >>> batch = next(fn.dataset("train").as_numpy_iterator())
-      >>> 0.4 < batch["x"].mean() < 0.6
+      >>> bool(0.4 < batch["x"].mean() < 0.6)
       True
     """
     parts = list(input_fns)

@@ -149,7 +149,7 @@ def read_lines(
         lines = tf.data.TextLineDataset(file, compression_type=compression).skip(skip_lines)
         blocks = lines.batch(STREAM_BLOCK_ROWS).enumerate()
         number = tf.cast(number, tf.int64)
-        return blocks.scan(False, lambda begun, element: kept(begun, *element, number))
+        return blocks.scan(False, lambda begun, block: kept(begun, block[0], block[1], number))
 
     blocks = tf.data.Dataset.from_tensor_slices((files, numbers)).interleave(
         one_file,  # pyright: ignore[reportArgumentType] (a pair arrives as two arguments)

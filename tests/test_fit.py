@@ -69,6 +69,15 @@ def test_a_finite_pipeline_gives_fit_another_order_in_each_epoch():
     assert len({tuple(sorted(epoch)) for epoch in seen}) == 1
 
 
+@pytest.mark.parametrize(("epochs", "train"), [(None, tf.data.INFINITE_CARDINALITY), (2, 8)])
+def test_keras_is_told_how_many_batches_there_are(epochs, train):
+    fn = linear(n=64, epochs=epochs)
+    assert fn.dataset("train").cardinality().numpy() == train
+    assert fn.dataset("eval").cardinality().numpy() == 4
+    filtered = fn.replace(filter=lambda x, y: y > 0)
+    assert filtered.dataset("eval").cardinality().numpy() == tf.data.UNKNOWN_CARDINALITY
+
+
 def test_recordings_train_a_small_network():
     options = {"length": 4000, "batch_size": 32, "seed": 1}
 

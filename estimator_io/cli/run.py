@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from estimator_io.errors import OptionError
 
@@ -66,19 +67,20 @@ def run(arguments: argparse.Namespace) -> int:
             "No program is named. Expected: a script, or -m and a module; "
             "for example: estimator-io run train.py"
         )
+    from estimator_io import compat
     from estimator_io.runner import program
 
     name, *rest = arguments.program
-    find = program.find_module if arguments.is_module else program.find_script
-    found = find(name)
-
-    from estimator_io import compat
-
-    shown = True if arguments.deprecation_warnings else None
-    compat.install(deprecation_warnings=shown)
+    # A script that is not there is told before TensorFlow is loaded; a module is only found by
+    # importing the packages it lies in, which may use tf.estimator.
+    script = None if arguments.is_module else program.find_script(name)
+    compat.install(deprecation_warnings=True if arguments.deprecation_warnings else None)
     program_builtins = None
     if arguments.tf1:
         from estimator_io.runner import tf1
 
-        program_builtins = tf1.activate(found.folder)
+        program_builtins = tf1.activate(script.folder if script else os.getcwd())
+    found = script or program.find_module(name)
+    if found.spec is not None:
+        program_builtins = getattr(found.spec.loader, "builtins", None)
     return program.run(found, rest, program_builtins)

@@ -85,11 +85,11 @@ class ViewLoader(SourceFileLoader):
     def __init__(self, usual: SourceFileLoader, module_builtins: dict[str, Any]) -> None:
         """Takes the loader to act like, and the builtins that the module gets."""
         super().__init__(usual.name, usual.path)
-        self._builtins = module_builtins
+        self.builtins = module_builtins
 
     def exec_module(self, module: ModuleType) -> None:
         """Runs the module's code; its functions keep these builtins for good."""
-        module.__dict__["__builtins__"] = self._builtins
+        module.__dict__["__builtins__"] = self.builtins
         super().exec_module(module)
 
 

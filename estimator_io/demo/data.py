@@ -24,14 +24,24 @@ class Recordings:
       languages: the folders' names, sorted; labels are indices into it.
       train: paths of those to train on.
       validation: paths of those to evaluate on.
-      length: samples that each recording is cut or padded to.
+      sample_rate: in Hz.
     """
 
     pattern: str
     languages: tuple[str, ...]
     train: tuple[str, ...]
     validation: tuple[str, ...]
-    length: int
+    sample_rate: int
+
+    @property
+    def length(self) -> int:
+        """Samples that each recording is cut or padded to."""
+        return SECONDS * self.sample_rate
+
+    @property
+    def folders(self) -> set[str]:
+        """The folders that the recordings lie in."""
+        return {os.path.dirname(file) for file in self.train + self.validation}
 
     def labels(self, files: tuple[str, ...]) -> list[int]:
         """Returns the label of each of `files`."""
@@ -54,4 +64,4 @@ def find_recordings(pattern: str) -> Recordings:
             " least two folders to tell apart."
         )
     rate = first_header(train[0]).sample_rate
-    return Recordings(pattern, tuple(languages), train, validation, SECONDS * rate)
+    return Recordings(pattern, tuple(languages), train, validation, rate)

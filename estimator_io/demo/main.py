@@ -49,7 +49,7 @@ def _measure(settings: Settings, terminal: Any, say: Callable[[str], None]) -> d
     from estimator_io.demo import report
     from estimator_io.demo.data import find_recordings
     from estimator_io.demo.progress import Progress
-    from estimator_io.demo.runner import SCENARIOS, prepare_alone, run_all
+    from estimator_io.demo.runner import SCENARIOS, Job, prepare_alone, run_all
     from estimator_io.demo.table import format_table
     from estimator_io.demo.variants import every_variant
 
@@ -58,16 +58,9 @@ def _measure(settings: Settings, terminal: Any, say: Callable[[str], None]) -> d
     say(_wrapped(report.introduction(machine, recordings, settings.batch_size)))
     runs = len(SCENARIOS) * len(every_variant())
     preparation = prepare_alone(recordings, settings.batch_size)
+    job = Job(recordings, settings.steps, settings.batch_size, preparation.step_seconds)
     with Progress(runs, settings.steps, terminal) as progress:
-        results = list(
-            run_all(
-                recordings,
-                steps=settings.steps,
-                batch_size=settings.batch_size,
-                step_seconds=preparation.step_seconds,
-                progress=progress,
-            )
-        )
+        results = list(run_all(job, progress))
     measurements = [result.measurement for result in results]
     titles = report.titles(machine, preparation)
     say("\n" + format_table(measurements, titles) + "\n")

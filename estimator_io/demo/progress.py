@@ -9,6 +9,10 @@ from tqdm import tqdm
 __all__ = ["Progress"]
 
 
+class _Bar(tqdm):
+    monitor_interval = 0  # no thread that watches a bar which moves all the time
+
+
 class Progress:
     """A watcher of steps that shows how many of all runs' steps are done.
 
@@ -22,7 +26,7 @@ class Progress:
         self._runs = runs
         self._run = 0
         self._stream = stream
-        self._bar = tqdm(
+        self._bar = _Bar(
             total=runs * steps,
             unit="step",
             file=stream,

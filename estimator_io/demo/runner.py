@@ -8,7 +8,6 @@ import math
 import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import tensorflow as tf
 
@@ -17,7 +16,7 @@ from estimator_io.demo.data import Recordings
 from estimator_io.demo.measurement import Measurement, Steps
 from estimator_io.demo.open_counter import OpenCounter
 from estimator_io.demo.progress import Progress
-from estimator_io.demo.readers import python_reader, read_with_tensorflow
+from estimator_io.demo.readers import Reader, python_reader, read_with_tensorflow
 from estimator_io.demo.step_clock import StepClock
 from estimator_io.demo.trace import Activity, Tracer
 from estimator_io.demo.variants import (
@@ -28,9 +27,9 @@ from estimator_io.demo.variants import (
     script_input_fn,
 )
 
-__all__ = ["SCENARIOS", "Preparation", "Result", "prepare_alone", "run_all"]
+__all__ = ["SCENARIOS", "Job", "Preparation", "Result", "prepare_alone", "run_all"]
 
-SCENARIOS = ("fixed", "own")
+SCENARIOS = {"fixed": "fixed step", "own": "own step"}
 TRACED_STEPS = 36
 
 
@@ -55,6 +54,23 @@ class Preparation:
 
 
 @dataclasses.dataclass(frozen=True)
+class Job:
+    """What every run has in common.
+
+    Attributes:
+      recordings: what to train and evaluate on.
+      steps: training steps of each run, an even number.
+      batch_size: rows a batch.
+      step_seconds: the length of the fixed step.
+    """
+
+    recordings: Recordings
+    steps: int
+    batch_size: int
+    step_seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
 class Result:
     """A run's figures, and what was done when in the steps that were traced."""
 
@@ -67,7 +83,7 @@ def prepare_alone(recordings: Recordings, batch_size: int) -> Preparation:
     """Returns how long a batch of training rows takes to prepare while no step runs."""
     batches = math.ceil(len(recordings.train) / batch_size)
 
-    def script(reader) -> float:
+    def script(reader: Reader) -> float:
         function = script_input_fn(recordings, "train", reader=reader, batch_size=batch_size)
         return preparation_seconds(function, batches)
 
@@ -79,64 +95,40 @@ def prepare_alone(recordings: Recordings, batch_size: int) -> Preparation:
     )
 
 
-def run_all(
-    recordings: Recordings, *, steps: int, batch_size: int, step_seconds: float, progress: Progress
-) -> Iterator[Result]:
+def run_all(job: Job, progress: Progress) -> Iterator[Result]:
     """Yields the result of each variant, first with the fixed step, then with the model's own."""
-    for scenario in SCENARIOS:
+    for scenario, words in SCENARIOS.items():
         for variant in every_variant():
-            progress.start_run(f"{_SHORT[scenario]}: {variant.name}, reader in {variant.reader}")
-            yield _run(
-                recordings,
-                variant,
-                scenario,
-                steps=steps,
-                batch_size=batch_size,
-                step_seconds=step_seconds if scenario == "fixed" else None,
-                progress=progress,
-            )
+            progress.start_run(f"{words}: {variant.name}, reader in {variant.reader}")
+            yield _run(job, variant, scenario, progress)
             gc.collect()  # the next run shall not pay for this one's graphs
 
 
-_SHORT = {"fixed": "fixed step", "own": "own step"}
-
-
-def _run(
-    recordings: Recordings,
-    variant: Variant,
-    scenario: str,
-    *,
-    steps: int,
-    batch_size: int,
-    step_seconds: float | None,
-    progress: Progress,
-) -> Result:
+def _run(job: Job, variant: Variant, scenario: str, progress: Progress) -> Result:
     # The first step also builds what is built once, the last also saves; neither is timed.
-    traced = (steps - 1 - min(TRACED_STEPS, steps // 3), steps - 1)
-    folders = {str(Path(file).parent) for file in recordings.train + recordings.validation}
+    traced = (job.steps - 1 - min(TRACED_STEPS, job.steps // 3), job.steps - 1)
     with (
         tempfile.TemporaryDirectory(prefix="estimator-io-demo-model-") as model_dir,
         Tracer(*traced) as tracer,
-        OpenCounter(folders) as counter,
+        OpenCounter(job.recordings.folders) as counter,
     ):
         clock = StepClock([tracer, counter, progress])
-        run = Run(recordings, steps, batch_size, step_seconds, model_dir, clock)
+        step_seconds = job.step_seconds if scenario == "fixed" else None
+        run = Run(job.recordings, job.steps, job.batch_size, step_seconds, model_dir, clock)
         tf.keras.backend.clear_session()
-        # The header of one file is read to learn the sample rate; the count is of preparations.
         began = time.perf_counter()
         accuracy = variant.train(run)
         wall = time.perf_counter() - began - tracer.seconds
         counter.collect()
-        every_step = Steps.of(clock)
         measurement = Measurement(
             scenario=scenario,
             variant=variant.name,
             reader=variant.reader,
             wall_seconds=wall,
-            steps=every_step,
+            steps=Steps.of(clock),
             timed=(1, traced[0]),
             prepared=counter.count,
-            evaluated=clock.evaluations * len(recordings.validation),
+            evaluated=clock.evaluations * len(job.recordings.validation),
             accuracy=accuracy,
         )
-        return Result(measurement, every_step.part(*traced), tracer.activity())
+        return Result(measurement, measurement.steps.part(*traced), tracer.activity())

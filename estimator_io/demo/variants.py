@@ -98,6 +98,9 @@ def library_input_fn(recordings: Recordings, part: str, *, batch_size: int) -> I
     return estimator_io.audio_input_fn(
         recordings.pattern,
         length=recordings.length,
+        # Given here, so that no file is opened to learn them: each opening counts as a preparation.
+        sample_rate=recordings.sample_rate,
+        channels=1,
         split=(part, TRAIN_SHARE),
         batch_size=batch_size,
         batch_map=spectrogram_batch,

@@ -119,7 +119,7 @@ class InputFn:
         request = dataclasses.replace(
             self._request(mode), passes=_pass_counter if counted else None
         )
-        return self._build(request)
+        return self._with_cardinality(self._build(request), request)
 
     def for_mode(self, mode: str) -> InputFn:
         """Returns a copy that knows its mode, for callers that pass none.
@@ -282,6 +282,17 @@ class InputFn:
         self._require_batches(request)
         probe.require_rows(self.source, self.options, request, self._probed)
         return build_checked(self.plan(request))
+
+    def _with_cardinality(
+        self, dataset: tf.data.Dataset, request: stages.Request
+    ) -> tf.data.Dataset:
+        """Tells Keras how many batches there are; tf.data itself cannot see through the stages."""
+        number = self.num_batches(request.mode)
+        if request.ordered and self.options.epochs is None:
+            number = tf.data.INFINITE_CARDINALITY
+        if number is None:
+            return dataset
+        return dataset.apply(tf.data.experimental.assert_cardinality(number))
 
     def _require_batches(self, request: stages.Request) -> None:
         """Refuses a training call that would end without a single step."""

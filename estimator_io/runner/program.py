@@ -64,6 +64,8 @@ def find_script(path: str) -> Program:
 def find_module(name: str) -> Program:
     """Finds a module by its import name, from the current folder on; a package means its main.
 
+    The packages it lies in are imported for that, so tf.estimator has to be there already.
+
     Raises:
       OptionError: there is no such module, or it is not written in Python.
     """
@@ -73,7 +75,9 @@ def find_module(name: str) -> Program:
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations is not None:
             spec = importlib.util.find_spec(f"{name}.__main__")
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:
+        if not f"{name}.".startswith(f"{error.name}."):
+            raise  # what a package of the program imports is missing, not the program
         spec = None
     finally:
         sys.path.remove(folder)

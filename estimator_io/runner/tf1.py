@@ -37,19 +37,17 @@ def activate(folder: str) -> dict[str, Any]:
     """
     tf: Any = importlib.import_module("tensorflow")
     tf.compat.v1.disable_v2_behavior()
-    # TensorFlow 2.15 brings Keras 2 itself.
-    keras = "tensorflow.keras" if versions.has_own_estimator(tf) else "tf_keras.api._v1.keras"
+    # TensorFlow 2.15 stands on a keras that is Keras 2 itself.
+    keras = f"{'keras' if versions.has_own_estimator(tf) else 'tf_keras'}.api._v1.keras"
     own_builtins = {**vars(builtins), "__import__": _importer(_view(tf, keras), keras)}
     sys.meta_path.insert(0, _ProgramFinder(folder, own_builtins))
     return own_builtins
 
 
 def _view(tf: Any, keras_path: str) -> ModuleType:
-    keras: Any = tf.compat.v1.keras
-    if keras_path != "tensorflow.keras":
-        keras = importlib.import_module(keras_path)
-        # Unlike tf.keras, this face of tf_keras does not say which version it is.
-        keras.__version__ = importlib.import_module("tf_keras").__version__
+    keras: Any = importlib.import_module(keras_path)
+    # Unlike tf.keras, this face of Keras 2 does not say which version it is.
+    keras.__version__ = importlib.import_module(keras_path.partition(".")[0]).__version__
     internal = {name: getattr(tf, name) for name in _INTERNAL if hasattr(tf, name)}
     return View(
         tf.compat.v1,

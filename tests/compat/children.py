@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def python(
-    *arguments: str | Path, timeout: float = 120, **environment: str | None
+    *arguments: str | Path, timeout: float = 240, **environment: str | None
 ) -> subprocess.CompletedProcess[str]:
     """Runs this interpreter with a time limit; an environment value of None unsets it."""
     values = {**os.environ, "PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3", **environment}

@@ -70,8 +70,8 @@ def command(*arguments: str | Path, **options: Any) -> subprocess.CompletedProce
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a space in its name that holds a script, and a package with a module."""
     folder = tmp_path_factory.mktemp("a program")
-    package = folder / "trainer"
-    package.mkdir()
+    for package in ("trainer", "eager_package", "lacking"):
+        (folder / package).mkdir()
     for file, text in {
         "show.py": SHOW,
         "beside.py": "VALUE = 3\n",
@@ -79,6 +79,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "trainer/task.py": SHOW.replace("import beside", "from trainer import beside"),
         "trainer/beside.py": "VALUE = 4\n",
         "trainer/__main__.py": "import sys; print('main of', __package__, sys.argv[1:])\n",
+        "eager_package/__init__.py": "from tensorflow import estimator\n",
+        "eager_package/task.py": "from eager_package import estimator\n"
+        "print(estimator.ModeKeys.PREDICT, __package__)\n",
+        "lacking/__init__.py": "import no_such_dependency\n",
         "fails.py": "def inner():\n    raise KeyError('lost')\n\ninner()\n",
         "broken.py": "x = = 1\n",
         "leaves.py": "import sys\nsys.exit('with a message')\n",
@@ -150,6 +154,25 @@ def test_an_unknown_absl_flag_ends_the_program_as_under_python(folder: Path) -> 
     assert "Unknown command line flag 'no_such_flag'" in result.stderr
 
 
+def test_a_package_may_use_tf_estimator_as_it_is_imported(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    result = command("-m", "eager_package.task")
+    assert result.stdout == "infer eager_package\n", result.stderr
+    result = command("--tf1", "-m", "eager_package.task")
+    assert result.stdout == "infer eager_package\n", result.stderr
+
+
+def test_what_a_package_lacks_is_named_instead_of_the_package(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    result = command("-m", "lacking.task")
+    assert result.returncode == 1
+    assert "No module named 'no_such_dependency'" in result.stderr
+
+
 def parse(*words: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     run.configure(parser)
@@ -168,9 +191,7 @@ def parse(*words: str) -> argparse.Namespace:
         (("-m", "sys"), "no such module"),
     ],
 )
-def test_what_cannot_be_run_is_refused_before_tensorflow_is_loaded(
-    words: tuple[str, ...], match: str
-) -> None:
+def test_what_cannot_be_run_is_refused(words: tuple[str, ...], match: str) -> None:
     with pytest.raises(OptionError, match=match):
         run.run(parse(*words))
 

@@ -35,7 +35,7 @@ facts = {
     "keras_version": keras.__version__[0],
     "contrib": [tf.contrib.layers is contrib_layers, rnn.LSTMCell is tf.nn.rnn_cell.LSTMCell],
     "v1": tf1.Session is tf.Session,
-    "internal": ops.Tensor is tf.Tensor,
+    "internal": ops.Graph is tf.Graph,
 }
 try:
     tf.contrib.slim

@@ -79,3 +79,12 @@ def test_recordings_of_one_language_alone_are_refused(tones, tmp_path):
 
     with pytest.raises(EstimatorIOError, match="one language alone: 'high'"):
         find_recordings(os.fspath(tones / "high" / "*.wav"))
+
+
+def test_the_command_line_turns_bad_input_into_one_line_and_exit_code_2(tmp_path, capsys):
+    from estimator_io.cli.main import main
+
+    assert main(["demo", "--data", os.fspath(tmp_path / "nowhere")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("estimator-io demo: No recordings in")
+    assert error.count("\n") == 1

@@ -1,0 +1,1 @@
+"""How much of the preparation of a batch hides behind the training step."""

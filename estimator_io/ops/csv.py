@@ -108,6 +108,13 @@ def require_good_lines(lines, files, places, *, pattern, names, contents, rules)
 def class_index(values, classes):
     """Returns for each of `values` (string [rows]) what `classes` maps it to: int64 [rows]."""
     same = tf.equal(values[:, tf.newaxis], tf.constant(list(classes)))
+    known = tf.reduce_any(same, 1)
+    check = tf.debugging.Assert(
+        tf.reduce_all(known),
+        ["Unknown class:", tf.boolean_mask(values, tf.logical_not(known)), "Expected:", *classes],
+    )
+    with tf.control_dependencies([check]):
+        same = tf.identity(same)
     return tf.gather(tf.constant(list(classes.values()), tf.int64), tf.argmax(same, 1))
 
 

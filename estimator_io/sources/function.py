@@ -37,7 +37,7 @@ class FunctionSource(Source):
 
     def identity(self) -> Any:
         """Returns the function; files that it reads are beyond what can be told."""
-        return self._function
+        return (self._function, self._batched)
 
     def describe(self) -> str:
         """Returns the function's name."""

@@ -13,8 +13,9 @@ from estimator_io.errors import OptionError, SourceError
 
 __all__ = ["Layout", "find_compression", "head_lines"]
 
-# More than any sensible header; a file whose first rows are longer gives fewer of them.
-HEAD_BYTES = 1 << 20
+# Bytes that are read of a file, the second number where the first does not hold the rows that are
+# wanted; a file whose first rows are longer gives fewer of them.
+HEAD_BYTES = (1 << 16, 1 << 20)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,33 +83,43 @@ def head_lines(file: str, layout: Layout, *, rows: int) -> list[str]:
     Raises:
       SourceError: the file cannot be read, or not with the layout's compression.
     """
+    kept: list[str] = []
+    for size in HEAD_BYTES:
+        lines, whole = _first_lines(file, layout.compression, size)
+        kept = [line for line in lines[layout.skip_lines :] if line or layout.keep_blank]
+        if layout.comment:
+            kept = [line for line in kept if not line.startswith(layout.comment)]
+        if whole or len(kept) >= rows:
+            break
+    return kept[:rows]
+
+
+def _first_lines(file: str, compression: str, size: int) -> tuple[list[str], bool]:
+    """Returns (the lines in the first `size` bytes of `file`, whether these are all)."""
     try:
         with tf.io.gfile.GFile(file, "rb") as stream:
-            raw = stream.read(HEAD_BYTES)
-        head = _unzip(raw) if layout.compression else raw
+            raw = stream.read(size)
+        head = _unzip(raw, size) if compression else raw
     except (tf.errors.OpError, OSError, EOFError) as error:
         raise SourceError(
             f"{file!r} cannot be read: {getattr(error, 'message', error)}. Expected: a text file of"
-            f" compression {layout.compression!r}. Check the path and compression=…"
+            f" compression {compression!r}. Check the path and compression=…"
         ) from error
+    whole = max(len(raw), len(head)) < size
     lines = head.decode("utf-8-sig", "replace").split("\n")
-    if len(raw) >= HEAD_BYTES or lines[-1] == "":
+    if not whole or lines[-1] == "":
         lines.pop()  # it may be cut, or is nothing behind the last line break
-    lines = [line.removesuffix("\r") for line in lines[layout.skip_lines :]]
-    kept = [line for line in lines if line or layout.keep_blank]
-    return [line for line in kept if not (layout.comment and line.startswith(layout.comment))][
-        :rows
-    ]
+    return [line.removesuffix("\r") for line in lines], whole
 
 
-def _unzip(raw: bytes) -> bytes:
-    """Returns the first bytes of what was compressed, as far as `raw` reaches."""
+def _unzip(raw: bytes, size: int) -> bytes:
+    """Returns up to about `size` of the first bytes of what was compressed into `raw`."""
     with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
-        parts = []
+        parts: list[bytes] = []
         try:
-            while sum(map(len, parts)) < HEAD_BYTES and (part := stream.read1(1 << 16)):
+            while sum(map(len, parts)) < size and (part := stream.read1(1 << 16)):
                 parts.append(part)
         except EOFError:  # the head was cut
-            if len(raw) < HEAD_BYTES:
+            if len(raw) < size:
                 raise
         return b"".join(parts)

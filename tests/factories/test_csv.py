@@ -261,7 +261,7 @@ BAD_LINES = {
 }
 
 
-@every_way
+@pytest.mark.parametrize(("how", "stream"), [("eager", True), ("graph", False)])
 @pytest.mark.parametrize("line", BAD_LINES)
 def test_a_bad_line_is_an_error_that_names_file_line_and_column(write, draw, how, stream, line):
     good = "a,b\n1,x\n\n"
@@ -278,6 +278,31 @@ def test_an_unknown_class_is_an_error_that_names_the_line(write, draw):
         tf.errors.InvalidArgumentError, match=r"line 3: holds 'maybe' in column 'b'.*'no', 'yes'"
     ):
         draw(lambda: fn("eval"))
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_wide_files_are_read_and_refuse_unknown_classes_too(write, draw, stream):
+    names = [f"c{at}" for at in range(300)]
+    rows = [names, *([str(at * i) for at in range(299)] + ["yes"] for i in range(5))]
+    options = {"label": "c299", "classes": ["no", "yes"], "batch_size": 5, "stream": stream}
+    fn = estimator_io.csv_input_fn(write(text_of(rows)), **options)
+    [(features, labels)] = draw(lambda: fn("eval"))
+    assert [features[f"c{at}"].tolist() for at in range(299)] == [
+        [at * i for i in range(5)] for at in range(299)
+    ]
+    assert labels.tolist() == [1] * 5
+    rows[3][299] = "maybe"
+    fn = estimator_io.csv_input_fn(write(text_of(rows)), **options)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Unknown class:.*maybe"):
+        draw(lambda: fn("eval"))
+
+
+@pytest.mark.parametrize("name", ["long.csv", "long.csv.gz"])
+def test_types_are_inferred_from_a_thousand_rows_however_long(write, draw, name):
+    rows = [["a" * 70_000, "b"], *(["x" * 500, str(i)] for i in range(999)), ["y", "0.5"]]
+    found = read(write(text_of(rows), name), draw, select=["b"], batch_size=1000)
+    assert found["b"].dtype == np.float32
+    assert found["b"].tolist() == [*range(999), 0.5]
 
 
 def test_a_quote_that_is_never_closed_names_the_line_it_stands_in(write, draw):

@@ -80,7 +80,7 @@ class Options:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, tuple(getattr(self, name)))
         if self.cache is not None:
-            object.__setattr__(self, "cache", os.fspath(self.cache))
+            object.__setattr__(self, "cache", _checked_cache(self.cache))
         for name in _FUNCTIONS:
             _check_function(name, getattr(self, name))
         for name, least in _LEAST.items():
@@ -89,11 +89,6 @@ class Options:
         _check_parallel(self.num_parallel_calls)
         _check_padding(self)
         _check_buckets(self)
-        if self.cache == "":
-            raise OptionError(
-                "cache is an empty string. Expected: None, 'memory' or a folder. To cache nothing,"
-                " leave cache out."
-            )
 
     def parallel_calls(self, stage: str) -> int | None:
         """Returns the calls that `stage` may make at once, None where AUTOTUNE decides."""
@@ -117,6 +112,15 @@ _FUNCTIONS = (
     "batch_map",
 )
 _LEAST = {"batch_size": 1, "epochs": 1, "interleave": 1, "prefetch": 0, "threads": 1, "seed": 0}
+
+
+def _checked_cache(value: Any) -> str:
+    if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
+        raise OptionError(
+            f"cache is no place. Received: {value!r}. Expected: None, 'memory' or a folder. To"
+            " cache nothing, leave cache out."
+        )
+    return os.fspath(value)
 
 
 def _check_function(name: str, value: Any) -> None:

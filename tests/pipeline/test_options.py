@@ -54,7 +54,9 @@ def test_every_option_is_documented_in_input_fn():
             "contradict each other",
         ),
         ({"bucket_boundaries": [3], "padding": ([5],)}, "padding with shapes contradict"),
-        ({"batchsize": 3}, "Unknown option 'batchsize'"),
+        ({"cache": True}, "cache is no place. Received: True. Expected: None, 'memory' or a folder"),
+        ({"batchsize": 3}, "Unknown option 'batchsize'. Did you mean 'batch_size'?"),
+        ({"lenght": 3}, "Did you mean 'length'?"),
     ],
 )
 def test_an_impossible_option_is_refused_with_its_name_and_value(options, words):

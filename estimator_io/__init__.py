@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         ModeError,
         NoDataError,
         OptionError,
+        PositionError,
         SourceError,
         StructureError,
     )
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from estimator_io.factories.text import text_input_fn
     from estimator_io.factories.tfrecord import tfrecord_input_fn
     from estimator_io.pipeline.input_fn import InputFn
+    from estimator_io.position.callback import PositionCallback
 
 __version__ = "0.1.0"
 
@@ -41,6 +43,8 @@ _HOMES = {
     "ModeError": "errors",
     "NoDataError": "errors",
     "OptionError": "errors",
+    "PositionCallback": "position.callback",
+    "PositionError": "errors",
     "SourceError": "errors",
     "StructureError": "errors",
     "audio_input_fn": "factories.audio",
@@ -65,6 +69,8 @@ __all__ = [
     "ModeError",
     "NoDataError",
     "OptionError",
+    "PositionCallback",
+    "PositionError",
     "SourceError",
     "StructureError",
     "audio_input_fn",

@@ -8,6 +8,7 @@
     │   └── NoDataError                  a source, a split or a filter that leaves no row
     ├── StructureError (TypeError)       a stage returned another structure than it should
     ├── ModeError (ValueError)           an input_fn was called without a mode
+    ├── PositionError (ValueError)       training cannot go on where it stood
     └── CompatibilityError (ImportError) tf.estimator cannot be provided here
 
 This module imports nothing.
@@ -21,6 +22,7 @@ __all__ = [
     "ModeError",
     "NoDataError",
     "OptionError",
+    "PositionError",
     "SourceError",
     "StructureError",
 ]
@@ -48,6 +50,10 @@ class StructureError(EstimatorIOError, TypeError):
 
 class ModeError(EstimatorIOError, ValueError):
     """An InputFn was called without being told whether to train, evaluate or predict."""
+
+
+class PositionError(EstimatorIOError, ValueError):
+    """Training cannot go on at the row where it stood: the order of the rows has changed."""
 
 
 class CompatibilityError(EstimatorIOError, ImportError):

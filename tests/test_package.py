@@ -28,6 +28,7 @@ MODULES_WITH_EXAMPLES = [
     "estimator_io.factories.text",
     "estimator_io.factories.tfrecord",
     "estimator_io.pipeline.input_fn",
+    "estimator_io.position.callback",
 ]
 
 

@@ -84,7 +84,12 @@ def input_fn(
       epochs: passes over the rows in one training call; None is endless. Batches run across epochs,
         so only the last batch of a call can be partial.
       seed: of shuffling and augmentation; the same seed gives the same rows in the same order, at
-        any parallelism. None draws one, shown in the repr.
+        any parallelism. None draws one, shown in the repr; later programs on the same model_dir
+        adopt it.
+      position: "continue": under the Estimator training goes on at the row where the restored
+        global step stood: no row is lost, none comes twice (docs/position.md). epochs is the budget
+        of one call to train, and a call that was interrupted is continued. "restart": each call
+        begins with the first row. Evaluation and prediction always do.
       weight_key: the feature under which the Estimator gets the weights of (features, labels,
         weights); name it as weight_column there.
       num_parallel_calls: calls of each parallel stage at once; a number for all, or a dict by stage

@@ -27,10 +27,31 @@ def permutation(epoch, *, size, seed):
 
 
 @tf.autograph.experimental.do_not_convert
-def epoch_order(epoch, *, size, seed, first=0, step=1):
-    """Returns a Dataset of the row indices `first`, `first + step`, … in the order of `epoch`."""
+def rows_to_skip(epoch, *, first_epoch, skip):
+    """Returns the rows to pass over in `epoch`: `skip` in the first one that is read, int64."""
+    return tf.where(tf.equal(epoch, first_epoch), skip, tf.constant(0, tf.int64))
+
+
+@tf.autograph.experimental.do_not_convert
+def epoch_in_order(epoch, *, size, first=0, step=1, start=None):
+    """Returns a Dataset of the `size` row indices `first`, `first + step`, …
+
+    `start` is (first_epoch, skip) where reading starts within an epoch.
+    """
+    passed = 0 if start is None else rows_to_skip(epoch, first_epoch=start[0], skip=start[1])
+    return tf.data.Dataset.range(first + passed * step, first + size * step, step)
+
+
+@tf.autograph.experimental.do_not_convert
+def epoch_order(epoch, *, size, seed, first=0, step=1, start=None):
+    """Returns a Dataset of the row indices `first`, `first + step`, … in the order of `epoch`.
+
+    `start` is (first_epoch, skip) where reading starts within an epoch: what is passed over is
+    never looked at.
+    """
+    passed = 0 if start is None else rows_to_skip(epoch, first_epoch=start[0], skip=start[1])
     if size <= EXPLICIT_PERMUTATION_ROWS:
-        order = permutation(epoch, size=size, seed=seed)
+        order = permutation(epoch, size=size, seed=seed)[passed:]
         return tf.data.Dataset.from_tensor_slices(order * step + first)
     key = tf.random.stateless_uniform(
         [2],
@@ -40,7 +61,7 @@ def epoch_order(epoch, *, size, seed, first=0, step=1):
         dtype=tf.uint32,
         alg="philox",
     )
-    blocks = tf.data.Dataset.range(size).batch(ROWS_PER_BLOCK)
+    blocks = tf.data.Dataset.range(passed, size).batch(ROWS_PER_BLOCK)
     rows = blocks.map(
         lambda block: tf.random.experimental.index_shuffle(block, key, size - 1) * step + first
     )
@@ -58,10 +79,10 @@ def next_epochs(*, epochs, passes):
 
 
 @tf.autograph.experimental.do_not_convert
-def positions(*, passes=None):
-    """Returns a Dataset of 0, 1, 2, …; with `passes`, of numbers that no earlier pass has used."""
+def positions(*, passes=None, first=0):
+    """Returns a Dataset of `first`, `first + 1`, …; with `passes`, of numbers new to each pass."""
     if passes is None:
-        return tf.data.Dataset.range(1 << 62)
+        return tf.data.Dataset.range(first, 1 << 62)
     return tf.data.Dataset.range(1).flat_map(
         lambda _: tf.data.Dataset.range((passes.assign_add(1) - 1) * POSITIONS_PER_PASS, 1 << 62)
     )

@@ -16,6 +16,7 @@ from estimator_io.pipeline.description import describe
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.plan import Named, Plan
 from estimator_io.pipeline.weights import weights_into_features
+from estimator_io.position.estimator import placed
 from estimator_io.sources.base import Source
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class InputFn:
       mode: the mode of every call; None leaves it to the caller.
       mode_blind: whether shuffle, epochs and drop_remainder count in every mode, as the old
         numpy_input_fn had it.
+      drawn_seed: the seed to use where options.seed is None; None draws one.
     """
 
     def __init__(
@@ -62,10 +64,12 @@ class InputFn:
         *,
         mode: str | None = None,
         mode_blind: bool = False,
+        drawn_seed: int | None = None,
     ) -> None:
         self.source = source
         self.options = options
-        self.seed = secrets.randbits(31) if options.seed is None else int(options.seed)
+        drawn = secrets.randbits(31) if drawn_seed is None else drawn_seed
+        self.seed = drawn if options.seed is None else int(options.seed)
         self._mode = mode
         self._mode_blind = mode_blind
         self._probed: set[str] = set()
@@ -83,7 +87,7 @@ class InputFn:
           mode: a ModeKeys value: "train", "eval" or "infer".
           params: the Estimator's params; `params["batch_size"]` serves where the factory was given
             no batch size.
-          config: the RunConfig; not used.
+          config: the RunConfig: training goes on where its model_dir says (docs/position.md).
           input_context: under a distribution strategy, which part of the rows this worker reads
             and how many replicas share a batch.
 
@@ -95,9 +99,11 @@ class InputFn:
           ModeError: no mode was given; the message says what to write instead.
           OptionError: there is no batch size, or two that contradict each other.
           NoDataError: not a single row is left for this mode.
+          PositionError: training goes on, but the order of its rows has changed.
           StructureError: a stage returned another structure than the next one can take.
         """
-        request = self._request(mode, params, input_context)
+        request = self.request(mode, params, input_context)
+        request = placed(self.source, self.options, request, config, input_context)
         return weights_into_features(self._build(request), self.options.weight_key)
 
     def dataset(self, mode: str = "train") -> tf.data.Dataset:
@@ -116,9 +122,7 @@ class InputFn:
           Exceptions as those of a call.
         """
         counted = tf.executing_eagerly() and self.options.epochs is not None
-        request = dataclasses.replace(
-            self._request(mode), passes=_pass_counter if counted else None
-        )
+        request = dataclasses.replace(self.request(mode), passes=_pass_counter if counted else None)
         return self._with_cardinality(self._build(request), request)
 
     def for_mode(self, mode: str) -> InputFn:
@@ -127,7 +131,7 @@ class InputFn:
         Behind `lambda: input_fn()` the Estimator cannot tell the mode; write
         `lambda: fn.for_mode("train")()`, or better hand the InputFn itself to TrainSpec.
         """
-        return self._copy(self._drawn(), self._resolve_mode(mode))
+        return self._copy(self.options, self._resolve_mode(mode))
 
     def replace(self, **options: Unpack[StageOptions]) -> InputFn:
         """Returns a copy with some options changed, from the same source.
@@ -142,7 +146,7 @@ class InputFn:
                     f"replace() knows no option {name!r}. Expected: one of"
                     f" {', '.join(sorted(known))}. Another source needs another InputFn."
                 )
-        return self._copy(dataclasses.replace(self._drawn(), **options), self._mode)
+        return self._copy(dataclasses.replace(self.options, **options), self._mode)
 
     @property
     def class_names(self) -> tuple[str, ...] | None:
@@ -174,9 +178,24 @@ class InputFn:
 
     def spec(self, mode: str = "train") -> Any:
         """Returns the spec of a batch of `mode`; nothing is read."""
-        request = self._request(mode, {"batch_size": self.options.batch_size or 1})
+        request = self.request(mode, {"batch_size": self.options.batch_size or 1})
         with tf.Graph().as_default():
             return build_checked(self.plan(request)).element_spec
+
+    def request(
+        self,
+        mode: str | None,
+        params: Mapping[str, Any] | None = None,
+        context: Any = None,
+    ) -> stages.Request:
+        """Returns what one call in `mode` asks of the pipeline, for `plan`."""
+        return stages.Request(
+            mode=self._resolve_mode(mode),
+            batch_size=self._batch_size(params, context),
+            seed=self.seed,
+            shard=_shard(context),
+            mode_blind=self._mode_blind,
+        )
 
     def plan(self, request: stages.Request) -> Plan:
         """Returns the calls that build the pipeline for `request`."""
@@ -190,7 +209,7 @@ class InputFn:
         """
         from estimator_io.pipeline.source_code import print_plan
 
-        request = self._request(mode)
+        request = self.request(mode)
         return print_plan(self.plan(request), mode=request.mode)
 
     def serving_input_receiver_fn(self, receive: str = "features") -> Any:
@@ -216,11 +235,13 @@ class InputFn:
         return self.options.bucket_boundaries is not None
 
     def _copy(self, options: Options, mode: str | None) -> InputFn:
-        return InputFn(self.source, options, mode=mode, mode_blind=self._mode_blind)
-
-    def _drawn(self) -> Options:
-        """Returns the options with the seed that is in use, so that copies keep the order."""
-        return dataclasses.replace(self.options, seed=self.seed)
+        return InputFn(
+            self.source,
+            options,
+            mode=mode,
+            mode_blind=self._mode_blind,
+            drawn_seed=self.seed,  # copies keep the order
+        )
 
     def _resolve_mode(self, mode: str | None) -> str:
         given = _MODES.get(mode) if isinstance(mode, str) else None
@@ -244,20 +265,6 @@ class InputFn:
                 " lambda: fn(); or fix the mode: lambda: fn.for_mode('train')()."
             )
         return resolved
-
-    def _request(
-        self,
-        mode: str | None,
-        params: Mapping[str, Any] | None = None,
-        context: Any = None,
-    ) -> stages.Request:
-        return stages.Request(
-            mode=self._resolve_mode(mode),
-            batch_size=self._batch_size(params, context),
-            seed=self.seed,
-            shard=_shard(context),
-            mode_blind=self._mode_blind,
-        )
 
     def _batch_size(self, params: Mapping[str, Any] | None, context: Any) -> int | None:
         own = self.options.batch_size

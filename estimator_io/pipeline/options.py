@@ -34,6 +34,7 @@ class StageOptions(TypedDict, total=False):
     batch_map: Callable[..., Any] | None
     epochs: int | None
     seed: int | None
+    position: str
     weight_key: str
     num_parallel_calls: int | Mapping[str, int] | None
     interleave: int
@@ -67,6 +68,7 @@ class Options:
     batch_map: Callable[..., Any] | None = None
     epochs: int | None = None
     seed: int | None = None
+    position: str = "continue"
     weight_key: str = "weight"
     num_parallel_calls: int | Mapping[str, int] | None = None
     interleave: int = 16
@@ -86,6 +88,7 @@ class Options:
         for name, least in _LEAST.items():
             _check_whole_number(name, getattr(self, name), least)
         _check_shuffle(self.shuffle)
+        _check_position(self.position)
         _check_parallel(self.num_parallel_calls)
         _check_padding(self)
         _check_buckets(self)
@@ -151,6 +154,14 @@ def _check_shuffle(value: Any) -> None:
         raise OptionError(
             f"shuffle must be True, False, None or a buffer size of at least 1 row."
             f" Received: {value!r}."
+        )
+
+
+def _check_position(value: Any) -> None:
+    if value not in ("continue", "restart"):
+        raise OptionError(
+            f"position is unknown. Received: {value!r}. Expected: 'continue' (training goes on at"
+            " the row where it stood) or 'restart' (each call begins with the first row)."
         )
 
 

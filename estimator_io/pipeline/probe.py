@@ -42,7 +42,7 @@ def require_rows(source: Source, options: Options, request: stages.Request, done
     if request.mode in done or (source.holds_rows and not (options.filter or options.flat_map)):
         return
     plain = dataclasses.replace(options, cache=None, epochs=None)
-    once = dataclasses.replace(request, mode="eval", passes=None)
+    once = dataclasses.replace(request, mode="eval", passes=None, start=None)
     plan = Plan(tuple(stages.row_calls(source, plain, once)))
     if _holds_a_row(plan) is False:
         raise NoDataError(

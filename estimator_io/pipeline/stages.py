@@ -21,8 +21,10 @@ from estimator_io.pipeline.cache import cache_prefix
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.parallel import number_or_autotune, parallel, tf_options
 from estimator_io.pipeline.plan import Call, Named, Plan
+from estimator_io.pipeline.position import after_batch, numbers_from, skip_rows, start_of_source
+from estimator_io.position.start import Start
 from estimator_io.sources.base import Order, Source
-from estimator_io.sources.table import epoch_numbers
+from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 
 __all__ = ["Request", "plan_pipeline"]
 
@@ -42,6 +44,7 @@ class Request:
       mode_blind: whether shuffle, epochs and drop_remainder count in every mode.
       passes: returns a counter of the passes begun, for a finite Dataset that is iterated again
         and again; None where each Dataset is read once.
+      start: where training goes on; None where it begins with the first row.
     """
 
     mode: str
@@ -50,6 +53,7 @@ class Request:
     shard: tuple[int, int] = (0, 1)
     mode_blind: bool = False
     passes: Callable[[str], Named] | None = None
+    start: Start | None = None
 
     @property
     def training(self) -> bool:
@@ -78,12 +82,14 @@ def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
         calls = [
             *row_calls(source, options, request),
             *_cache(source, options, request),
+            *skip_rows("rows", source, options, request.start),
             *_augment("augment", options, request),
             *batch_calls(options, request.batch_size, drop_remainder=_drop(options, request)),
         ]
     return Plan(
         (
             *calls,
+            *after_batch(options, request.start),
             *_augment("batch_augment", options, request),
             *_batch_map(options, request),
             Call("prefetch", "prefetch", (number_or_autotune(options.prefetch),)),
@@ -127,6 +133,7 @@ def _order(source: Source, options: Options, request: Request) -> Order:
         passes=None if cached else request.passes_of("shuffle"),
         interleave=options.interleave,
         read_calls=options.parallel_calls("read"),
+        start=None if cached else start_of_source(source, options, request.start),
     )
 
 
@@ -142,7 +149,7 @@ def _whole_batches(source: Source, options: Options, request: Request) -> list[C
         if _drop(options, request):
             calls = _without_remainder(calls)
         return calls
-    calls = source.calls(order)
+    calls = [*source.calls(order), *skip_rows("read", source, options, request.start)]
     calls += batch_calls(options, request.batch_size, drop_remainder=_drop(options, request))
     if source.decode_batch is not None:
         calls.append(_map("parse", source.decode_batch, options))
@@ -167,6 +174,7 @@ def rows_in_order(source: Source, options: Options, order: Order) -> list[Call]:
     calls = source.calls(order)
     if source.takes_blocks:
         calls.append(Call("read", "unbatch"))
+    calls += skip_rows("read", source, options, request.start)
     if source.decode is not None:
         calls.append(_map("parse", source.decode, options))
     if options.parse is not None:
@@ -191,17 +199,16 @@ def _cache(source: Source, options: Options, request: Request) -> list[Call]:
     ]
     if not request.ordered:
         return calls
-    if not effective_shuffle(options, request):
-        return calls + (
-            [] if options.epochs == 1 else [Call("epochs", "repeat", (options.epochs,))]
-        )
     epochs = Order(
-        shuffle=True,
+        shuffle=effective_shuffle(options, request),
         epochs=options.epochs,
         seed=request.seed_of("shuffle"),
         buffer_size=buffer_size(source, options),
         passes=request.passes_of("shuffle"),
+        start=request.start,
     )
+    if not epochs.shuffle:
+        return [*calls, *repeat_calls(epochs)]
     repeat = functools.partial(
         repeat_shuffled,
         epochs=Plan((epoch_numbers(epochs),)),
@@ -236,7 +243,10 @@ def _map_with_seed(
 ) -> list[Call]:
     if not takes_seed(function):
         return [_map(stage, function, options)]
-    numbers = Plan((Call(stage, positions, (), {"passes": request.passes_of(stage)}),))
+    kwargs: dict[str, Any] = {"passes": request.passes_of(stage)}
+    if request.start is not None:
+        kwargs = {"first": numbers_from(stage, request.start)}
+    numbers = Plan((Call(stage, positions, (), kwargs),))
     seeded = functools.partial(with_seed, function=function, seed=request.seed_of(stage))
     return [
         Call(stage, "apply", (functools.partial(numbered, numbers=numbers),)),

@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any
 
 from estimator_io.pipeline.plan import Call, Named
+from estimator_io.position.start import Start
 
 __all__ = ["Order", "Source"]
 
@@ -25,6 +26,8 @@ class Order:
       interleave: files read at once, for sources that interleave files.
       read_calls: calls that the read may make at once; None leaves it to AUTOTUNE.
       block: rows to take at once, where the source can take many.
+      start: the epochs to read where an interrupted training goes on. `start.skip_rows` is given to
+        indexed sources alone: they pass over these rows of the first epoch without reading them.
     """
 
     shuffle: bool
@@ -36,6 +39,7 @@ class Order:
     interleave: int = 16
     read_calls: int | None = None
     block: int | None = None
+    start: Start | None = None
 
 
 class Source(abc.ABC):
@@ -73,6 +77,13 @@ class Source(abc.ABC):
     @abc.abstractmethod
     def identity(self) -> Any:
         """Returns what the rows depend on, in values that `pipeline.identity.digest` takes."""
+
+    def order_identity(self) -> Any:
+        """Returns what the number and the order of the rows depend on, as cheaply as can be.
+
+        Training that goes on checks it; the contents of a row may change without moving any.
+        """
+        return self.identity()
 
     @abc.abstractmethod
     def describe(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from estimator_io.ops.order import repeat_shuffled
 from estimator_io.pipeline.plan import Call, Plan
 from estimator_io.sources.base import Order, Source
-from estimator_io.sources.table import epoch_numbers
+from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 
 __all__ = ["FunctionSource"]
 
@@ -63,6 +63,5 @@ class FunctionSource(Source):
                 seed=order.seed,
             )
             calls.append(Call("shuffle", "apply", (repeat,)))
-        elif order.epochs != 1:
-            calls.append(Call("epochs", "repeat", (order.epochs,)))
-        return calls
+            return calls
+        return [*calls, *repeat_calls(order)]

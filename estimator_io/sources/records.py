@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,8 +13,9 @@ from estimator_io.ops import example
 from estimator_io.pipeline.parallel import number_or_autotune
 from estimator_io.pipeline.plan import Call, Named
 from estimator_io.sources.base import Order, Source
+from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 from estimator_io.sources.files import FileList
-from estimator_io.sources.table import epoch_numbers, file_identity
+from estimator_io.sources.table import file_identity, relative_paths
 
 __all__ = ["RecordSource"]
 
@@ -66,6 +68,12 @@ class RecordSource(Source):
         """Returns size and time of change of the files."""
         return (self._compression, file_identity(self._files.value))
 
+    def order_identity(self) -> Any:
+        """Returns names and sizes of the files; of remote ones the names, since asking is slow."""
+        files = self._files.value
+        sizes = [None if "://" in file else os.path.getsize(file) for file in files]
+        return list(zip(relative_paths(files), sizes, strict=True))
+
     def describe(self) -> str:
         """Returns the number of files."""
         return f"records of {len(self._files.value):,} TFRecord files"
@@ -81,9 +89,7 @@ class RecordSource(Source):
         }
         if not order.shuffle:
             calls = [Call("source", example.read_records, (), kwargs), *rest]
-            return calls + (
-                [] if order.epochs == 1 else [Call("epochs", "repeat", (order.epochs,))]
-            )
+            return [*calls, *repeat_calls(order)]
         kwargs |= {"buffer_size": order.buffer_size, "seed": order.seed}
         epoch = functools.partial(example.records_of_epoch, **kwargs)
         return [epoch_numbers(order), Call("shuffle", "flat_map", (epoch,)), *rest]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -13,11 +14,13 @@ import tensorflow as tf
 
 from estimator_io.errors import NoDataError, SourceError
 from estimator_io.ops import rows
-from estimator_io.ops.order import epoch_order, next_epochs
+from estimator_io.ops.order import epoch_in_order, epoch_order
+from estimator_io.pipeline.identity import sample
 from estimator_io.pipeline.parallel import parallel
 from estimator_io.pipeline.plan import Call, Named
 from estimator_io.sources import listing
 from estimator_io.sources.base import Order, Source
+from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 from estimator_io.sources.split import check_split
 
 __all__ = ["TableSource", "as_columns"]
@@ -70,6 +73,17 @@ class TableSource(Source):
             file_identity(self.files),
         )
 
+    def order_identity(self) -> Any:
+        """Returns a sample of the arrays and which rows are kept; paths as seen from their folder.
+
+        A data set that was moved, copied or touched still has its rows in their places.
+        """
+        arrays = self._arrays
+        if self.files:
+            arrays = [np.array(relative_paths(self.files), object), *arrays[1:]]
+        kept = None if self._rows is None else sample(np.asarray(self._rows.value))
+        return ([sample(array) for array in arrays], kept)
+
     @property
     def num_rows(self) -> int:
         """Rows in the arrays, or in the part of them that the split keeps."""
@@ -112,17 +126,18 @@ class TableSource(Source):
 
     def _index_calls(self, order: Order) -> list[Call]:
         index, count = order.shard
-        if not order.shuffle:
-            calls = [Call("source", "range", (index, self.num_rows, count))]
-            return calls + (
-                [] if order.epochs == 1 else [Call("epochs", "repeat", (order.epochs,))]
-            )
+        start = order.start
+        if not order.shuffle and start is None:
+            return [Call("source", "range", (index, self.num_rows, count)), *repeat_calls(order)]
         size = math.ceil((self.num_rows - index) / count)
-        kwargs = {"size": size, "seed": order.seed, "first": index, "step": count}
-        return [
-            epoch_numbers(order),
-            Call("shuffle", "flat_map", (functools.partial(epoch_order, **kwargs),)),
-        ]
+        kwargs: dict[str, Any] = {"size": size, "first": index, "step": count}
+        if start is not None and start.skip_rows is not None:
+            kwargs["start"] = (start.first_epoch, start.skip_rows)
+        if not order.shuffle:
+            rows_of = functools.partial(epoch_in_order, **kwargs)
+            return [epoch_numbers(order), Call("source", "flat_map", (rows_of,))]
+        rows_of = functools.partial(epoch_order, seed=order.seed, **kwargs)
+        return [epoch_numbers(order), Call("shuffle", "flat_map", (rows_of,))]
 
 
 def _split_rows(size: int, split: Any) -> Named:
@@ -137,19 +152,18 @@ def _split_rows(size: int, split: Any) -> Named:
     return Named("kept_rows", kept, recipe)
 
 
+def relative_paths(files: Sequence[str]) -> list[str]:
+    """Returns paths without the folder that all of them share."""
+    # What the first and the last in sorted order share, all share.
+    pairs = zip(min(files).split("/")[:-1], max(files).split("/")[:-1], strict=False)
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)
+    shared = sum(len(name) + 1 for name, _ in same)
+    return [file[shared:] for file in files]
+
+
 def _nbytes(array: np.ndarray) -> int:
     """Bytes that the graph would hold; an array of objects holds texts."""
     return sum(map(len, array.flat)) if array.dtype.kind == "O" else array.nbytes
-
-
-def epoch_numbers(order: Order) -> Call:
-    """Returns the call that yields the number of every epoch that is read."""
-    if order.epochs is None:
-        # 2 ** 62 epochs: a range needs an end, and no training reaches this one.
-        return Call("epochs", "range", (1 << 62,))
-    if order.passes is None:
-        return Call("epochs", "range", (order.epochs,))
-    return Call("epochs", next_epochs, (), {"epochs": order.epochs, "passes": order.passes})
 
 
 def as_columns(data: Any, name: str) -> tuple[Any, Any]:

@@ -81,7 +81,7 @@ def arguments_of(fn, mode):
     from estimator_io.pipeline import source_code
 
     printer = source_code._Printer()
-    for at, call in enumerate(fn.plan(fn._request(mode)).calls):
+    for at, call in enumerate(fn.plan(fn.request(mode)).calls):
         printer.call(call, first=at == 0)
     return printer.arguments
 

@@ -1,0 +1,1 @@
+"""Kills training again and again, and compares the rows of the steps that count with no kill."""

@@ -1,0 +1,61 @@
+"""`python -m benchmarks.resume` kills training at twenty points, and would notice a wrong row."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from benchmarks.resume import rounds
+from benchmarks.resume.training import append
+from tests.conftest import ROOT
+
+
+@pytest.mark.timeout(600)  # thirty processes, one after the other; on two idle cores 35 s
+def test_training_killed_at_twenty_points_trains_on_the_rows_of_an_uninterrupted_one(tmp_path):
+    report = tmp_path / "report.json"
+    command = [sys.executable, "-m", "benchmarks.resume", "--kills", "20", "--json", str(report)]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=580,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    outcomes = json.loads(report.read_text())
+    assert sum(outcome["kills"] for outcome in outcomes) == 20
+    assert sum(outcome["recoveries"] for outcome in outcomes) > 0
+    assert {outcome["lane"] for outcome in outcomes} == {"estimator", "fit"}
+    assert [outcome["wrong"] for outcome in outcomes] == [0] * 8
+
+
+def pretend_to_train(life, *, forgets=False):
+    """Trains on the numbers 0, 1, 2, …, and goes on after them, or forgets where it stood."""
+    drawn = 0
+    steps = []
+    if os.path.exists(life.log):
+        steps = [*rounds.lineage(life.log)]
+        drawn = 0 if forgets else sum(map(len, steps))
+    for step in range(len(steps), life.last_step):
+        append(life.log, [step, [*range(drawn, drawn + life.batch_size)]])
+        drawn += life.batch_size
+        if step == life.dies_at:
+            os.kill(os.getpid(), 9)
+
+
+def test_rows_that_go_on_are_right_and_rows_that_start_over_are_wrong():
+    right = rounds.kill_again_and_again("index", 12, seed=1, trained_by=pretend_to_train)
+    assert (right.kills, right.wrong) == (12, 0)
+    wrong = rounds.kill_again_and_again(
+        "index", 5, seed=1, trained_by=lambda life: pretend_to_train(life, forgets=True)
+    )
+    assert (wrong.kills, wrong.wrong) == (5, 1)
+
+
+def test_a_lineage_holds_the_last_rows_of_each_step(tmp_path):
+    log = str(tmp_path / "log")
+    for line in ([0, [1]], [1, [2]], [2, [3]], [1, [4]], [2, [5]]):
+        append(log, line)
+    assert [*rounds.lineage(log)] == [[1], [4], [5]]

@@ -20,9 +20,16 @@ if TYPE_CHECKING:
         StructureError,
     )
     from estimator_io.factories.audio import audio_input_fn
+    from estimator_io.factories.csv import csv_input_fn
+    from estimator_io.factories.dataset import dataset_input_fn
     from estimator_io.factories.general import input_fn
+    from estimator_io.factories.generator import generator_input_fn
     from estimator_io.factories.image import image_input_fn
+    from estimator_io.factories.mix import mix
     from estimator_io.factories.numpy import numpy_input_fn
+    from estimator_io.factories.pandas import pandas_input_fn
+    from estimator_io.factories.parquet import parquet_input_fn
+    from estimator_io.factories.text import text_input_fn
     from estimator_io.factories.tfrecord import tfrecord_input_fn
     from estimator_io.pipeline.input_fn import InputFn
     from estimator_io.position.callback import PositionCallback
@@ -41,9 +48,16 @@ _HOMES = {
     "SourceError": "errors",
     "StructureError": "errors",
     "audio_input_fn": "factories.audio",
+    "csv_input_fn": "factories.csv",
+    "dataset_input_fn": "factories.dataset",
+    "generator_input_fn": "factories.generator",
     "image_input_fn": "factories.image",
     "input_fn": "factories.general",
+    "mix": "factories.mix",
     "numpy_input_fn": "factories.numpy",
+    "pandas_input_fn": "factories.pandas",
+    "parquet_input_fn": "factories.parquet",
+    "text_input_fn": "factories.text",
     "tfrecord_input_fn": "factories.tfrecord",
 }
 _SUBMODULES = ("compat", "errors")
@@ -61,10 +75,17 @@ __all__ = [
     "StructureError",
     "audio_input_fn",
     "compat",
+    "csv_input_fn",
+    "dataset_input_fn",
     "errors",
+    "generator_input_fn",
     "image_input_fn",
     "input_fn",
+    "mix",
     "numpy_input_fn",
+    "pandas_input_fn",
+    "parquet_input_fn",
+    "text_input_fn",
     "tfrecord_input_fn",
 ]
 

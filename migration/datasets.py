@@ -47,9 +47,7 @@ def to_dataset(
       [[0, 1], [2]]
     """
     if isinstance(input_fn, InputFn):
-        if params is not None and input_fn.options.batch_size is None and "batch_size" in params:
-            input_fn = input_fn.replace(batch_size=int(params["batch_size"]))
-        return input_fn.dataset(mode)
+        return input_fn.dataset(mode, params)
     given = {"mode": mode, "params": dict(params or {}), "config": config}
     dataset = input_fn(**_accepted(input_fn, given))
     if isinstance(dataset, tf.data.Dataset):

@@ -16,9 +16,16 @@ from tests.conftest import ROOT
 
 MODULES_WITH_EXAMPLES = [
     "estimator_io.factories.audio",
+    "estimator_io.factories.csv",
+    "estimator_io.factories.dataset",
     "estimator_io.factories.general",
+    "estimator_io.factories.generator",
     "estimator_io.factories.image",
+    "estimator_io.factories.mix",
     "estimator_io.factories.numpy",
+    "estimator_io.factories.pandas",
+    "estimator_io.factories.parquet",
+    "estimator_io.factories.text",
     "estimator_io.factories.tfrecord",
     "estimator_io.pipeline.input_fn",
     "estimator_io.position.callback",

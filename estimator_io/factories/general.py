@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -125,15 +126,33 @@ def make_options(options: Mapping[str, Any]) -> Options:
     Raises:
       OptionError: an option is unknown, impossible, or contradicts another.
     """
-    try:
-        return Options(**options)
-    except TypeError as error:
-        known = sorted(Options.__dataclass_fields__)
-        unknown = sorted(set(options) - set(known))
-        raise OptionError(
-            f"Unknown option{'s' if len(unknown) > 1 else ''} {', '.join(map(repr, unknown))}."
-            f" Expected: among {', '.join(known)}."
-        ) from error
+    known = sorted(Options.__dataclass_fields__)
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, [*known, *_OTHER_ARGUMENTS], n=1)
+            guess = f" Did you mean {near[0]!r}?" if near else ""
+            raise OptionError(
+                f"Unknown option {name!r}.{guess} Expected: an argument of this factory, or one of"
+                f" {', '.join(known)}."
+            )
+    return Options(**options)
+
+
+# What people misspell beside the stages; each belongs to one factory or another.
+_OTHER_ARGUMENTS = (
+    "channels",
+    "columns",
+    "compression",
+    "features",
+    "files",
+    "label",
+    "labels",
+    "length",
+    "sample_rate",
+    "size",
+    "split",
+    "weight",
+)
 
 
 def _as_source(source: Any, labels: Labels, split: Split) -> Source:

@@ -6,6 +6,26 @@ import tensorflow as tf
 
 
 @tf.autograph.experimental.do_not_convert
+def is_pcm16_wav(contents):
+    """Whether `contents` begins as a PCM16 WAV file does, and is as long as its header says."""
+    size = tf.strings.length(contents)
+    # substr refuses to begin behind the end, so a short file is measured against zeros.
+    head = tf.strings.join([tf.strings.substr(contents, 0, 36), b"\0" * 36])
+    riff = tf.equal(tf.strings.substr(head, 0, 4), b"RIFF")
+    wave = tf.equal(tf.strings.substr(head, 8, 4), b"WAVE")
+    said = tf.io.decode_raw(tf.strings.substr(head, 4, 4), tf.int32)[0]
+    whole = tf.logical_and(size >= 44, said <= size - 8)
+    # Notes may stand before the format; then decode_wav itself must tell.
+    format_first = tf.equal(tf.strings.substr(head, 12, 4), b"fmt ")
+    pcm16 = tf.logical_and(
+        tf.equal(tf.strings.substr(head, 20, 2), b"\x01\x00"),
+        tf.equal(tf.strings.substr(head, 34, 2), b"\x10\x00"),
+    )
+    known = tf.logical_or(tf.logical_not(format_first), pcm16)
+    return tf.reduce_all([riff, wave, whole, known])
+
+
+@tf.autograph.experimental.do_not_convert
 def read_wav(path, *, length, sample_rate, channels):
     """Reads the PCM16 WAV file `path` into float32 samples in [-1, 1].
 
@@ -13,23 +33,16 @@ def read_wav(path, *, length, sample_rate, channels):
     reached by cutting or by zeros at the end, or the file's own number where `length` is None.
     """
     contents = tf.io.read_file(path)
-    head = tf.strings.substr(contents, 0, 12)
-    padded = tf.strings.join([head, b"\0" * 12])  # substr refuses to begin behind the end
-    is_wav = tf.logical_and(
-        tf.equal(tf.strings.substr(padded, 0, 4), b"RIFF"),
-        tf.equal(tf.strings.substr(padded, 8, 4), b"WAVE"),
-    )
     check = tf.debugging.Assert(
-        tf.logical_and(is_wav, tf.greater_equal(tf.strings.length(contents), 44)),
+        is_pcm16_wav(contents),
         [
-            "Not a WAV file:",
+            "Not a whole WAV file of 16-bit PCM samples:",
             path,
             "bytes",
             tf.strings.length(contents),
-            "starting with",
-            head,
-            "Expected: RIFF....WAVE and a header of 44 bytes. Remove the file, or narrow the"
-            " pattern, or give a parse function of your own to input_fn.",
+            "Expected: a RIFF WAVE header of format 1 with 16 bits, and as many bytes as it says."
+            " Remove or convert the file, narrow the pattern, or give a parse function of your own"
+            " to input_fn.",
         ],
     )
     with tf.control_dependencies([check]):

@@ -6,8 +6,33 @@ import tensorflow as tf
 
 
 def first_dimension(element):
-    """Returns the length of the first feature of `element`, (features, …): int32 scalar."""
-    return tf.shape(tf.nest.flatten(element[0])[0])[0]
+    """Returns the length of the first feature of `element` that has one: int32 scalar."""
+    features = [part for part in tf.nest.flatten(element[0]) if part.shape.rank != 0]
+    return tf.shape(features[0])[0]
+
+
+def fill_values(values, spec):
+    """Returns padding values in the structure of `spec`: a number serves every numeric part."""
+    if values is None or tf.nest.is_nested(values) or tf.is_tensor(values):
+        return values
+
+    def for_part(part):
+        if part.dtype == tf.string or part.dtype == tf.bool:
+            return values if isinstance(values, (str, bytes, bool)) else None
+        return None if isinstance(values, (str, bytes)) else tf.constant(values, part.dtype)
+
+    return tf.nest.map_structure(for_part, spec)
+
+
+@tf.autograph.experimental.do_not_convert
+def padded_batch(dataset, *, batch_size, values, drop_remainder, padded_shapes=None):
+    """Batches rows of uneven length, padded with `values` to the longest of their batch."""
+    return dataset.padded_batch(
+        batch_size,
+        padded_shapes=padded_shapes,
+        padding_values=fill_values(values, dataset.element_spec),
+        drop_remainder=drop_remainder,
+    )
 
 
 @tf.autograph.experimental.do_not_convert
@@ -23,6 +48,6 @@ def batch_by_length(dataset, *, boundaries, batch_sizes, element_length, drop_re
         length_of,
         bucket_boundaries=boundaries,
         bucket_batch_sizes=batch_sizes,
-        padding_values=values,
+        padding_values=fill_values(values, dataset.element_spec),
         drop_remainder=drop_remainder,
     )

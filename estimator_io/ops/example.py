@@ -20,16 +20,23 @@ def read_records(files, *, compression, cycle_length, num_parallel_calls):
 
 @tf.autograph.experimental.do_not_convert
 def records_of_epoch(
-    epoch, *, files, compression, cycle_length, num_parallel_calls, buffer_size, seed
+    epoch, *, files, compression, cycle_length, num_parallel_calls, buffer_size, seed, shard=None
 ):
-    """Returns the records of one epoch: files in a new order, records through a buffer."""
-    order = permutation(epoch, size=len(files), seed=seed)
+    """Returns the records of one epoch: files in a new order, records through a buffer.
+
+    `shard` is (count, index) where workers share out single records: then the files keep their
+    order, which is the same for all workers, whatever seed each of them has.
+    """
+    if shard is None:
+        files = tf.gather(files, permutation(epoch, size=len(files), seed=seed))
     records = read_records(
-        tf.gather(files, order),
+        files,
         compression=compression,
         cycle_length=cycle_length,
         num_parallel_calls=num_parallel_calls,
     )
+    if shard is not None:
+        records = records.shard(*shard)
     return shuffled(records, epoch, buffer_size=buffer_size, seed=seed)
 
 

@@ -27,5 +27,5 @@ def take_rows_from_host(indices, *, columns):
     dtypes = [tf.string if c.dtype.kind in "OSU" else tf.as_dtype(c.dtype) for c in flat]
     tensors = tf.numpy_function(take, [indices], dtypes)
     for tensor, column in zip(tensors, flat, strict=True):
-        tensor.set_shape([None, *column.shape[1:]])
+        tensor.set_shape([indices.shape[0], *column.shape[1:]])
     return tf.nest.pack_sequence_as(columns, tensors)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from estimator_io.ops.batches import batch_by_length
+from estimator_io.ops.batches import batch_by_length, padded_batch
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.plan import Call
 
@@ -21,9 +21,10 @@ def batch_calls(options: Options, batch_size: int | None, *, drop_remainder: boo
         kwargs: dict[str, Any] = {"drop_remainder": drop_remainder}
         if isinstance(options.padding, (Mapping, tuple)):
             kwargs["padded_shapes"] = options.padding
-        if options.padding_values is not None:
-            kwargs["padding_values"] = options.padding_values
-        return [Call("batch", "padded_batch", (batch_size,), kwargs)]
+        if options.padding_values is None:
+            return [Call("batch", "padded_batch", (batch_size,), kwargs)]
+        kwargs |= {"batch_size": batch_size, "values": options.padding_values}
+        return [Call("batch", "apply", (functools.partial(padded_batch, **kwargs),))]
     return [Call("batch", "batch", (batch_size,), {"drop_remainder": drop_remainder})]
 
 

@@ -106,7 +106,9 @@ class InputFn:
         request = placed(self.source, self.options, request, config, input_context)
         return weights_into_features(self._build(request), self.options.weight_key)
 
-    def dataset(self, mode: str = "train") -> tf.data.Dataset:
+    def dataset(
+        self, mode: str = "train", params: Mapping[str, Any] | None = None
+    ) -> tf.data.Dataset:
         """Returns the Dataset for model.fit, evaluate or predict.
 
         An endless one (`epochs=None`) needs `steps_per_epoch` in fit. A finite one that fit
@@ -114,6 +116,7 @@ class InputFn:
 
         Args:
           mode: "train", "eval" or "infer" (also "predict").
+          params: `params["batch_size"]` serves where the factory was given no batch size.
 
         Returns:
           A Dataset of features, (features, labels) or (features, labels, weights).
@@ -122,7 +125,9 @@ class InputFn:
           Exceptions as those of a call.
         """
         counted = tf.executing_eagerly() and self.options.epochs is not None
-        request = dataclasses.replace(self.request(mode), passes=_pass_counter if counted else None)
+        request = dataclasses.replace(
+            self.request(mode, params), passes=_pass_counter if counted else None
+        )
         return self._with_cardinality(self._build(request), request)
 
     def for_mode(self, mode: str) -> InputFn:
@@ -226,6 +231,14 @@ class InputFn:
 
         return serving_input_receiver_fn(self, receive)
 
+    def __getitem__(self, key: Any) -> Any:
+        """Raises: an input function has no items, the features it returns have."""
+        raise ModeError(
+            f"An InputFn was used as if it were the features: asked for {key!r}. That happens where"
+            " a lambda returns it instead of calling it. Pass the InputFn itself, as in"
+            " TrainSpec(input_fn=fn), not lambda: fn."
+        )
+
     def __repr__(self) -> str:
         """The stages, one a line."""
         return describe(self.source, self.options, seed=self.seed, mode=self._mode)
@@ -251,7 +264,7 @@ class InputFn:
                 " (tf.estimator.ModeKeys)."
             )
         if self._mode_blind:
-            return given or "train"
+            return given or self._mode or "train"
         if self._mode is not None and given is not None and given != self._mode:
             raise ModeError(
                 f"This InputFn was made for mode {self._mode!r}, but was called for {given!r}."
@@ -268,19 +281,17 @@ class InputFn:
 
     def _batch_size(self, params: Mapping[str, Any] | None, context: Any) -> int | None:
         own = self.options.batch_size
-        given = params.get("batch_size") if isinstance(params, Mapping) else None
-        if given is not None and own is not None and int(given) != own:
+        given = _batch_size_of(params)
+        if given is not None and own is not None and given != own:
             raise OptionError(
                 f"batch_size={own} contradicts params['batch_size']={given}. Leave one of them out."
             )
-        size = own if given is None else int(given)
+        size = own if given is None else given
         if size is None and self.options.bucket_batch_sizes is None:
             raise OptionError(
                 "No batch size. Give batch_size=… to the factory, or params={'batch_size': …} to"
                 " the Estimator."
             )
-        if size is not None and size < 1:
-            raise OptionError(f"params['batch_size'] must be at least 1. Received: {size!r}.")
         if size is not None and context is not None:
             size = context.get_per_replica_batch_size(size)
         return size
@@ -294,7 +305,8 @@ class InputFn:
         self, dataset: tf.data.Dataset, request: stages.Request
     ) -> tf.data.Dataset:
         """Tells Keras how many batches there are; tf.data itself cannot see through the stages."""
-        number = self.num_batches(request.mode)
+        sized = self.replace(batch_size=request.batch_size) if request.batch_size else self
+        number = sized.num_batches(request.mode)
         if request.ordered and self.options.epochs is None:
             number = tf.data.INFINITE_CARDINALITY
         if number is None:
@@ -304,6 +316,8 @@ class InputFn:
     def _require_batches(self, request: stages.Request) -> None:
         """Refuses a training call that would end without a single step."""
         rows, size, epochs = self.num_rows, request.batch_size, self.options.epochs
+        if rows is not None:
+            rows = len(range(request.shard[0], rows, request.shard[1]))
         if rows is None or size is None or epochs is None or self._bucketed:
             return
         if request.ordered and self.options.drop_remainder and rows * epochs < size:
@@ -312,6 +326,20 @@ class InputFn:
                 " drop_remainder=True drops it. Expected: at least one batch. Give a smaller"
                 " batch_size, or drop_remainder=False."
             )
+
+
+def _batch_size_of(params: Any) -> int | None:
+    """Returns the batch size in a dict of params, or in an object with attributes (HParams)."""
+    given = params.get("batch_size") if isinstance(params, Mapping) else None
+    if not isinstance(params, Mapping):
+        given = getattr(params, "batch_size", None)
+    if given is None:
+        return None
+    if not hasattr(given, "__index__") or isinstance(given, bool) or given < 1:
+        raise OptionError(
+            f"params['batch_size'] must be a whole number of at least 1. Received: {given!r}."
+        )
+    return int(given)
 
 
 def _shard(context: Any) -> tuple[int, int]:

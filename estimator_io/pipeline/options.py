@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from estimator_io.errors import OptionError
 
 __all__ = ["Options", "StageOptions"]
 
+AUTOTUNE = -1  # tf.data.AUTOTUNE, which is also what None stands for
 PARALLEL_STAGES = ("read", "parse", "augment", "batch_augment", "batch_map")
 
 
@@ -80,9 +81,12 @@ class Options:
         """Normalises what has several spellings and refuses what cannot be."""
         for name in ("bucket_boundaries", "bucket_batch_sizes"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, tuple(getattr(self, name)))
+                object.__setattr__(self, name, _checked_numbers(name, getattr(self, name)))
+        for name in ("prefetch", "num_parallel_calls"):
+            if getattr(self, name) == AUTOTUNE:
+                object.__setattr__(self, name, None)
         if self.cache is not None:
-            object.__setattr__(self, "cache", os.fspath(self.cache))
+            object.__setattr__(self, "cache", _checked_cache(self.cache))
         for name in _FUNCTIONS:
             _check_function(name, getattr(self, name))
         for name, least in _LEAST.items():
@@ -92,11 +96,6 @@ class Options:
         _check_parallel(self.num_parallel_calls)
         _check_padding(self)
         _check_buckets(self)
-        if self.cache == "":
-            raise OptionError(
-                "cache is an empty string. Expected: None, 'memory' or a folder. To cache nothing,"
-                " leave cache out."
-            )
 
     def parallel_calls(self, stage: str) -> int | None:
         """Returns the calls that `stage` may make at once, None where AUTOTUNE decides."""
@@ -120,6 +119,22 @@ _FUNCTIONS = (
     "batch_map",
 )
 _LEAST = {"batch_size": 1, "epochs": 1, "interleave": 1, "prefetch": 0, "threads": 1, "seed": 0}
+
+
+def _checked_numbers(name: str, value: Any) -> tuple[int, ...]:
+    numbers = tuple(value) if isinstance(value, Iterable) else (value,)
+    if isinstance(value, Iterable) and all(map(_is_whole_number, numbers)):
+        return numbers
+    raise OptionError(f"{name} must be a list of whole numbers. Received: {value!r}.")
+
+
+def _checked_cache(value: Any) -> str:
+    if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
+        raise OptionError(
+            f"cache is no place. Received: {value!r}. Expected: None, 'memory' or a folder. To"
+            " cache nothing, leave cache out."
+        )
+    return os.fspath(value)
 
 
 def _check_function(name: str, value: Any) -> None:
@@ -173,6 +188,11 @@ def _check_parallel(value: Any) -> None:
 
 
 def _check_padding(options: Options) -> None:
+    if options.padding is not None and not isinstance(options.padding, (bool, tuple, Mapping)):
+        raise OptionError(
+            f"padding must be True, False, None, or shapes in the structure of a row: a tuple such"
+            f" as (8,) for one tensor, or a dict. Received: {options.padding!r}."
+        )
     if options.padding_values is not None and not _padded(options):
         raise OptionError(
             "padding_values was given, but nothing is padded. Give padding=True (or"

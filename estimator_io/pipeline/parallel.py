@@ -22,7 +22,9 @@ LEAST_THREADS = 16
 
 def default_threads() -> int:
     """Returns the threads of a pipeline's own pool where the user gave no number."""
-    return max(LEAST_THREADS, len(os.sched_getaffinity(0)))
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return max(LEAST_THREADS, len(os.sched_getaffinity(0)))
+    return max(LEAST_THREADS, os.cpu_count() or 1)
 
 
 def number_or_autotune(number: int | None) -> int:
@@ -30,9 +32,9 @@ def number_or_autotune(number: int | None) -> int:
     return tf.data.AUTOTUNE if number is None else number
 
 
-def parallel(number: int | None) -> dict[str, Any]:
-    """Returns the keyword arguments of a parallel map that keeps the order of its rows."""
-    return {"num_parallel_calls": number_or_autotune(number), "deterministic": True}
+def parallel(number: int | None, *, deterministic: bool = True) -> dict[str, Any]:
+    """Returns the keyword arguments of a parallel map that keeps the order of its rows, or not."""
+    return {"num_parallel_calls": number_or_autotune(number), "deterministic": deterministic}
 
 
 def tf_options(threads: int | None, *, deterministic: bool) -> functools.partial:

@@ -23,7 +23,7 @@ __all__ = ["require_rows"]
 
 
 def require_rows(source: Source, options: Options, request: stages.Request, done: set[str]) -> None:
-    """Checks that at least one row reaches the batch stage.
+    """Checks that at least one row reaches the batch stage, and where needed a whole batch.
 
     Args:
       source: the source of the rows.
@@ -41,15 +41,30 @@ def require_rows(source: Source, options: Options, request: stages.Request, done
         )
     if request.mode in done or (source.holds_rows and not (options.filter or options.flat_map)):
         return
-    plain = dataclasses.replace(options, cache=None, epochs=None)
-    once = dataclasses.replace(request, mode="eval", passes=None, start=None)
-    plan = Plan(tuple(stages.row_calls(source, plain, once)))
-    if _holds_a_row(plan) is False:
+    needed = _needed(options, request)
+    plain = dataclasses.replace(options, cache=None, epochs=1)
+    once = dataclasses.replace(request, mode="eval", mode_blind=False, passes=None, start=None)
+    held = _count_rows(Plan(tuple(stages.row_calls(source, plain, once))), needed)
+    if held == 0:
         raise NoDataError(
             f"No row is left to {request.mode} on. Received: {source.describe()}, none of which"
             f" got through {_dropping(options)}. Expected: at least one."
         )
+    if held is not None and held < needed:
+        raise NoDataError(
+            f"{held} rows are left to {request.mode} on: in {options.epochs} epochs they do not fill"
+            f" one batch of {request.batch_size}, and drop_remainder=True drops it. Expected: at"
+            " least one batch. Give a smaller batch_size, or drop_remainder=False."
+        )
     done.add(request.mode)
+
+
+def _needed(options: Options, request: stages.Request) -> int:
+    """Returns the rows without which not a single batch would come."""
+    finite = request.ordered and options.drop_remainder and options.epochs is not None
+    if not finite or request.batch_size is None or options.epochs is None:
+        return 1
+    return -(-request.batch_size // options.epochs)
 
 
 def _dropping(options: Options) -> str:
@@ -57,10 +72,12 @@ def _dropping(options: Options) -> str:
     return ", ".join(names) or "the source function"
 
 
-def _holds_a_row(plan: Plan) -> bool | None:
-    """Whether the rows of `plan` begin; None where that shows only in the program's own graph."""
+def _count_rows(plan: Plan, most: int) -> int | None:
+    """Returns the rows of `plan`, at most `most`; None where only the program's graph can tell."""
     try:
-        return _first_in_session(plan) if not tf.executing_eagerly() else _first_eagerly(plan)
+        if tf.executing_eagerly():
+            return sum(1 for _ in plan.build().take(most))
+        return _count_in_session(plan, most)
     except EstimatorIOError:
         raise
     except Exception as error:  # whatever it is, the pipeline itself will meet and report it
@@ -68,17 +85,13 @@ def _holds_a_row(plan: Plan) -> bool | None:
         return None
 
 
-def _first_eagerly(plan: Plan) -> bool:
-    return any(True for _ in plan.build().take(1))
-
-
-def _first_in_session(plan: Plan) -> bool:
+def _count_in_session(plan: Plan, most: int) -> int:
     v1: Any = tf.compat.v1
     with tf.Graph().as_default():
-        rows = plan.build().take(1).reduce(tf.constant(0, tf.int64), lambda count, *_: count + 1)
+        rows = plan.build().take(most).reduce(tf.constant(0, tf.int64), lambda n, *_: n + 1)
         initializers = [v1.global_variables_initializer(), v1.tables_initializer()]
         # The look must not claim the memory of an accelerator that training is about to use.
         config = v1.ConfigProto(device_count={"GPU": 0})
         with v1.Session(config=config) as session:
             session.run(initializers)
-            return bool(session.run(rows))
+            return int(session.run(rows))

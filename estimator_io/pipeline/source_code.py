@@ -9,7 +9,9 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import math
 import pprint
+import re
 import sys
 import textwrap
 import types
@@ -86,9 +88,13 @@ class _Printer:
         if isinstance(value, Named):
             return self._named(value)
         if isinstance(value, Plan):
-            return self._call(value.calls[0], "tf.data.Dataset")
+            return functools.reduce(
+                lambda owner, call: self._call(call, owner), value.calls, "tf.data.Dataset"
+            )
         if isinstance(value, functools.partial):
             return self._partial(value)
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"float({str(value)!r})"
         if isinstance(value, bool) or value is None or isinstance(value, (str, bytes, float)):
             return repr(value)
         if isinstance(value, int):
@@ -96,8 +102,8 @@ class _Printer:
         if isinstance(value, tf.DType):
             return f"tf.{value.name}"
         if isinstance(value, Mapping):
-            items = (f"{self.value(key)}: {self.value(item)}" for key, item in value.items())
-            return "{" + ", ".join(items) + "}"
+            items = [f"{self.value(key)}: {self.value(item)}" for key, item in value.items()]
+            return _laid_out("", items, "{}")
         if type(value) in (list, tuple):
             return self._sequence(value)
         if isinstance(value, types.FunctionType):
@@ -134,12 +140,21 @@ class _Printer:
 
     def _function(self, function: types.FunctionType) -> str:
         plain = inspect.unwrap(function)
-        if plain.__module__.startswith(_OWN):
+        if (plain.__module__ or "").startswith(_OWN):
             return self._own_function(plain)
         if _importable(function):
-            self.imports.add(f"from {function.__module__} import {function.__qualname__}")
-            return function.__qualname__
+            return self._imported(function)
         return self._argument(function, function.__name__)
+
+    def _imported(self, function: types.FunctionType) -> str:
+        name = self._names.get(id(function))
+        if name is None:
+            name = self._free_name(function.__qualname__)
+            self._names[id(function)] = name
+            alias = "" if name == function.__qualname__ else f" as {name}"
+            line = f"from {function.__module__} import {function.__qualname__}{alias}"
+            self.imports.add(line)
+        return name
 
     def _own_function(self, function: types.FunctionType) -> str:
         name = function.__name__
@@ -148,7 +163,9 @@ class _Printer:
             needed = self._needs(function)
             del self.sources[name]
             self.sources |= needed
-            self.sources[name] = textwrap.dedent(inspect.getsource(function)).rstrip()
+            text = textwrap.dedent(inspect.getsource(function)).rstrip()
+            # What a type checker of this package must be told is nobody's business there.
+            self.sources[name] = re.sub(r"  # pyright: ignore\[[^\n]*", "", text)
         return name
 
     def _needs(self, function: types.FunctionType) -> dict[str, str]:
@@ -180,7 +197,7 @@ class _Printer:
 
     def _free_name(self, wanted: str) -> str:
         name = wanted if wanted.isidentifier() else "value"
-        taken = {*self._names.values(), *self.sources, "dataset"}
+        taken = {*self._names.values(), *_own_names(), "dataset", "make_dataset", "tf", "np"}
         number = 2
         while name in taken:
             name = f"{wanted}_{number}"
@@ -188,13 +205,20 @@ class _Printer:
         return name
 
 
-def _laid_out(function: str, arguments: list[str]) -> str:
-    """Returns a call, one argument a line where it does not fit on one."""
-    line = f"{function}({', '.join(arguments)})"
+def _own_names() -> set[str]:
+    """Returns the names of all functions that may be printed with their source."""
+    modules = [module for name, module in sys.modules.items() if name.startswith(_OWN)]
+    return {name for module in modules for name, value in vars(module).items() if callable(value)}
+
+
+def _laid_out(function: str, arguments: list[str], brackets: str = "()") -> str:
+    """Returns a call or a dict, one argument a line where it does not fit on one."""
+    opening, closing = brackets
+    line = f"{function}{opening}{', '.join(arguments)}{closing}"
     if len(line) <= 80 and "\n" not in line:
         return line
     inside = "".join(textwrap.indent(argument, "    ") + ",\n" for argument in arguments)
-    return f"{function}(\n{inside})"
+    return f"{function}{opening}\n{inside}{closing}"
 
 
 def _names_in(code: types.CodeType) -> set[str]:
@@ -228,4 +252,7 @@ def _is_spec(value: Any) -> bool:
 def _spec_text(value: Any, printer: _Printer) -> str:
     """Returns a feature spec, such as tf.io.FixedLenFeature, as the call that makes it."""
     fields = ", ".join(f"{name}={printer.value(getattr(value, name))}" for name in value._fields)
-    return f"tf.io.{type(value).__name__}({fields})"
+    name = type(value).__name__
+    # The partitions of a RaggedFeature are classes inside it, which their names do not show.
+    inside = "RaggedFeature." if hasattr(tf.io.RaggedFeature, name) else ""
+    return f"tf.io.{inside}{name}({fields})"

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import inspect
-import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -66,8 +66,10 @@ class Request:
         return self.training or self.mode_blind
 
     def seed_of(self, stage: str) -> int:
-        """Returns a seed that differs from stage to stage."""
-        return (self.seed * 0x9E3779B1 + zlib.crc32(stage.encode())) % (1 << 62)
+        """Returns a seed that differs from stage to stage, and between workers."""
+        text = f"{stage}/{self.shard[0]}"
+        digest = hashlib.sha256(f"{self.seed}/{text}".encode()).digest()
+        return int.from_bytes(digest[:8], "big") >> 2
 
     def passes_of(self, stage: str) -> Named | None:
         """Returns the pass counter of one stage, where passes are counted."""
@@ -147,12 +149,7 @@ def _whole_batches(source: Source, options: Options, request: Request) -> list[C
         order = dataclasses.replace(order, block=request.batch_size)
         calls = source.calls(order)
         if _drop(options, request):
-            calls = [
-                dataclasses.replace(call, stage="batch", kwargs={"drop_remainder": True})
-                if call.method == "batch"
-                else call
-                for call in calls
-            ]
+            calls = _without_remainder(calls)
         return calls
     calls = [*source.calls(order), *skip_rows("read", source, options, request.start)]
     calls += batch_calls(options, request.batch_size, drop_remainder=_drop(options, request))
@@ -161,12 +158,28 @@ def _whole_batches(source: Source, options: Options, request: Request) -> list[C
     return calls
 
 
+def _without_remainder(calls: list[Call]) -> list[Call]:
+    """Returns `calls` with the last partial batch dropped by the last call that makes batches."""
+    last = max(at for at, call in enumerate(calls) if call.method in ("batch", "rebatch"))
+    kwargs = {**calls[last].kwargs, "drop_remainder": True}
+    calls[last] = dataclasses.replace(calls[last], stage="batch", kwargs=kwargs)
+    return calls
+
+
 def row_calls(source: Source, options: Options, request: Request) -> list[Call]:
     """Returns the deterministic stages that work row by row, from the source to the cache."""
-    calls = source.calls(_order(source, options, request))
+    order = _order(source, options, request)
+    return rows_in_order(source, options, order, request.start)
+
+
+def rows_in_order(
+    source: Source, options: Options, order: Order, start: Start | None = None
+) -> list[Call]:
+    """Returns the stages up to the cache, as `row_calls`, for an order that is known."""
+    calls = source.calls(order)
     if source.takes_blocks:
         calls.append(Call("read", "unbatch"))
-    calls += skip_rows("read", source, options, request.start)
+    calls += skip_rows("read", source, options, start)
     if source.decode is not None:
         calls.append(_map("parse", source.decode, options))
     if options.parse is not None:
@@ -257,4 +270,5 @@ def takes_seed(function: Callable[..., Any]) -> bool:
 
 
 def _map(stage: str, function: Callable[..., Any], options: Options) -> Call:
-    return Call(stage, "map", (function,), parallel(options.parallel_calls(stage)))
+    kwargs = parallel(options.parallel_calls(stage), deterministic=options.deterministic)
+    return Call(stage, "map", (function,), kwargs)

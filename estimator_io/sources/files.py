@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import logging
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from estimator_io.errors import NoDataError, OptionError, SourceError
@@ -13,10 +14,10 @@ from estimator_io.sources import listing
 from estimator_io.sources.split import Split, check_split
 from estimator_io.sources.table import TableSource
 
-__all__ = ["FileList", "Files", "Labels", "Split", "file_source", "find_files"]
+__all__ = ["FileList", "Files", "Labels", "Split", "file_labels", "file_source", "find_files"]
 
 Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
-Labels = str | Callable[[str], Any] | Sequence[Any] | None
+Labels = str | Callable[[str], Any] | Mapping[Any, Any] | Sequence[Any] | None
 
 
 class FileList(Named):
@@ -30,13 +31,13 @@ def file_source(files: Files, *, labels: Labels, split: Split, decode: Any, word
       NoDataError: no file matches, or the split leaves none.
       SourceError: a list of labels has another length than the list of files.
     """
+    files = as_patterns(files)
     found = find_files(files, None)
     kept = found if split is None else find_files(files, split)
     paths = _column("paths", kept)
     if labels is None:
         return TableSource(paths.value, named=paths, decode=decode, words=words, files=kept.value)
-    values, classes = _label_column(found, kept, labels, split)
-    column = _column("label_column", values)
+    column, classes = file_labels(found, kept, labels, split)
     source = TableSource(
         (paths.value, column.value),
         named=(paths, column),
@@ -86,6 +87,8 @@ def as_patterns(files: Files) -> list[str]:
     if isinstance(files, (str, os.PathLike)):
         return [os.fspath(files)]
     patterns = [os.fspath(file) for file in files]
+    if isinstance(files, (set, frozenset)):
+        patterns.sort()
     if not patterns:
         raise NoDataError("The list of files is empty. Expected: at least one path or pattern.")
     return patterns
@@ -105,16 +108,40 @@ def _split(found: FileList, split: Split, patterns: list[str]) -> FileList:
     return FileList("files", kept, recipe)
 
 
+def file_labels(
+    found: FileList, kept: FileList, labels: Any, split: Split
+) -> tuple[Named, tuple[str, ...] | None]:
+    """Returns (the label of each file of `kept`, the classes that integer labels stand for).
+
+    Args:
+      found: all files that match.
+      kept: those of them that the split keeps.
+      labels: "folder", a function of the path, or a list with one label for each of `found`.
+      split: the split, if any; classes are those of all files, so that both parts agree.
+
+    Raises:
+      SourceError: a list of labels has another length than the list of files.
+      OptionError: `labels` is an unknown word.
+    """
+    values, classes = _label_column(found, kept, labels, split)
+    return _column("label_column", values), classes
+
+
 def _label_column(
     found: FileList, kept: FileList, labels: Any, split: Split
 ) -> tuple[Named, tuple[str, ...] | None]:
     if isinstance(labels, str):
         return _folder_labels(found, kept, labels)
+    if isinstance(labels, Mapping):
+        return _as_classes(*_looked_up(found, kept, labels))
     if callable(labels):
-        recipe = functools.partial(listing.labels_by, kept, function=labels)
+        label_of = Named("label_of", labels)
+        recipe = functools.partial(listing.labels_by, kept, function=label_of)
         values = Named("labels", listing.labels_by(kept.value, function=labels), recipe)
         every = listing.labels_by(found.value, function=labels) if split else values.value
         return _as_classes(values, every)
+    if not isinstance(labels, Iterable):
+        raise OptionError(f"labels cannot be read. Received: {labels!r}. {_LABELS}")
     every = list(labels)
     if len(every) != len(found.value):
         raise SourceError(
@@ -122,24 +149,49 @@ def _label_column(
             f" first {found.value[0]!r}. Expected: one label a file, in the order of the files"
             " (the matches of a pattern are sorted by name)."
         )
-    by_file = dict(zip(found.value, every, strict=True))
-    return _as_classes(Named("labels", [by_file[file] for file in kept.value]), every)
+    inside = set(kept.value)
+    pairs = zip(found.value, every, strict=True)
+    return _as_classes(Named("labels", [label for file, label in pairs if file in inside]), every)
+
+
+_LABELS = (
+    "Expected: 'folder', a function of the path, a dict by path, a list with one label a file, or"
+    " None."
+)
+
+
+def _looked_up(
+    found: FileList, kept: FileList, labels: Mapping[Any, Any]
+) -> tuple[Named, list[Any]]:
+    by_path = {os.fspath(path): label for path, label in labels.items()}
+    for file in found.value:
+        if file not in by_path:
+            raise SourceError(
+                f"labels has no entry for {file!r}. Received: {len(by_path):,} entries, the first"
+                f" {next(iter(by_path), None)!r}. Expected: one for each file, by the path as it"
+                " was found."
+            )
+    every = [by_path[file] for file in found.value]
+    return Named("labels", [by_path[file] for file in kept.value]), every
 
 
 def _folder_labels(
     found: FileList, kept: FileList, labels: str
 ) -> tuple[Named, tuple[str, ...] | None]:
     if labels != "folder":
-        raise OptionError(
-            f"labels is an unknown word. Received: {labels!r}. Expected: 'folder', a function of"
-            " the path, a list with one label a file, or None."
-        )
+        raise OptionError(f"labels is an unknown word. Received: {labels!r}. {_LABELS}")
     # The classes are those of all files, so that both parts of a split number them alike.
     classes = Named(
         "classes",
         listing.folder_names(found.value),
         functools.partial(listing.folder_names, found),
     )
+    if len(classes.value) == 1:
+        logging.getLogger("estimator_io").warning(
+            "labels='folder': all %d files lie in one folder, %r, so they all have label 0.",
+            len(found.value),
+            classes.value[0],
+        )
     recipe = functools.partial(listing.folder_labels, kept, classes=classes)
     values = listing.folder_labels(kept.value, classes=classes.value)
     return Named("labels", values, recipe), tuple(classes.value)

@@ -19,12 +19,17 @@ class FunctionSource(Source):
 
     The function is called wherever a pipeline is built, under the Estimator inside its graph, since
     a Dataset made outside that graph cannot be read in it.
+
+    Args:
+      function: builds the Dataset.
+      batched: whether its elements are batches of rows.
     """
 
     holds_rows = False
 
-    def __init__(self, function: Callable[[], Any]) -> None:
+    def __init__(self, function: Callable[[], Any], *, batched: bool = False) -> None:
         self._function = function
+        self._batched = batched
 
     @property
     def num_rows(self) -> None:
@@ -32,7 +37,7 @@ class FunctionSource(Source):
 
     def identity(self) -> Any:
         """Returns the function; files that it reads are beyond what can be told."""
-        return self._function
+        return (self._function, self._batched)
 
     def describe(self) -> str:
         """Returns the function's name."""
@@ -46,6 +51,8 @@ class FunctionSource(Source):
         """Returns: the Dataset, sharded, shuffled through a buffer and repeated."""
         index, count = order.shard
         calls = [Call("source", self._function)]
+        if self._batched:
+            calls.append(Call("source", "unbatch"))
         if count > 1:
             calls.append(Call("shard", "shard", (count, index)))
         if order.shuffle:

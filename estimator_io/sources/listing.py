@@ -12,26 +12,33 @@ import os
 import numpy as np
 
 
+def is_pattern(path):
+    """Whether `path` has wildcards, and is not the name of a file that has such characters."""
+    return glob.has_magic(path) and not os.path.exists(path)
+
+
 def list_files(patterns):
-    """Returns the files that `patterns` name, each once: a list of paths.
+    """Returns the files that `patterns` name: a list of paths.
 
     A pattern's matches are sorted by name, so the order is the same on every machine and does not
-    depend on what the file system answers first. `**` matches any depth of folders. A path
-    without wildcards is taken as it is.
+    depend on what the file system answers first; what an earlier pattern or path has named is left
+    out. `**` matches any depth of folders. A path without wildcards is taken as it is, as often as
+    it is given.
     """
-    files = {}
+    files = []
+    seen = set()
     for pattern in patterns:
-        if "://" in pattern:
+        if not is_pattern(pattern):
+            files.append(pattern)
+        elif "://" in pattern:
             import tensorflow as tf
 
-            found = sorted(tf.io.gfile.glob(pattern)) if glob.has_magic(pattern) else [pattern]
-        elif glob.has_magic(pattern) and not os.path.exists(pattern):
-            found = sorted(path for path in glob.glob(pattern, recursive=True))
-            found = [path for path in found if not os.path.isdir(path)]
+            files += sorted(set(tf.io.gfile.glob(pattern)) - seen)
         else:
-            found = [pattern]
-        files.update(dict.fromkeys(found))
-    return list(files)
+            found = set(glob.glob(pattern, recursive=True)) - seen
+            files += sorted(path for path in found if not os.path.isdir(path))
+        seen.update(files)
+    return files
 
 
 def split_fraction(name):
@@ -44,17 +51,20 @@ def fixed_folder(pattern):
     """Returns the part of a pattern's path that stands before its first wildcard."""
     parts = pattern.replace("\\", "/").split("/")
     fixed = [part for at, part in enumerate(parts) if not glob.has_magic("/".join(parts[: at + 1]))]
-    return "/".join(fixed) if len(fixed) < len(parts) else ""
+    return "/".join(fixed)
 
 
 def split_name(file, patterns):
-    """Returns the part of a path that its split depends on: what follows a pattern's folder."""
+    """Returns what a file's side depends on: its path below its pattern's folder.
+
+    A file that no pattern has found goes by its absolute path.
+    """
     name = file.replace("\\", "/")
-    folders = sorted({fixed_folder(pattern) for pattern in patterns}, key=len, reverse=True)
-    for folder in folders:
-        if folder and name.startswith(folder + "/"):
-            return name[len(folder) + 1 :]
-    return name
+    folders = {fixed_folder(pattern) for pattern in patterns if is_pattern(pattern)}
+    for folder in sorted(folders, key=len, reverse=True):
+        if not folder or name.startswith(folder + "/"):
+            return name[len(folder) + 1 :] if folder else name
+    return name if "://" in name else os.path.abspath(file)
 
 
 def split_files(files, *, part, fraction, patterns):
@@ -80,6 +90,16 @@ def split_rows(size, *, part, fraction):
     return np.flatnonzero(first == (part == "first"))
 
 
+def count_rows(rows):
+    """Returns the number of `rows`."""
+    return len(rows)
+
+
+def count_rows_of_worker(rows, *, first, step):
+    """Returns how many of `rows` a worker has that takes `first`, `first + step`, …"""
+    return len(range(first, len(rows), step))
+
+
 def as_column(values):
     """Returns `values` as an array, text as bytes."""
     if len(values) and isinstance(values[0], str):
@@ -89,13 +109,13 @@ def as_column(values):
 
 def folder_names(files):
     """Returns the names of the folders that `files` lie in, sorted."""
-    return sorted({os.path.basename(os.path.dirname(file)) for file in files})
+    return sorted({os.path.basename(os.path.dirname(os.path.abspath(file))) for file in files})
 
 
 def folder_labels(files, *, classes):
     """Returns for each file the index of its folder's name in `classes`."""
     index = {name: position for position, name in enumerate(classes)}
-    return [index[os.path.basename(os.path.dirname(file))] for file in files]
+    return [index[os.path.basename(os.path.dirname(os.path.abspath(file)))] for file in files]
 
 
 def labels_by(files, *, function):

@@ -80,7 +80,7 @@ class RecordSource(Source):
 
     def calls(self, order: Order) -> list[Call]:
         """Returns: files in order, their records interleaved, shuffled through a buffer."""
-        files, rest = self._shard(order)
+        files, shard = self._shard(order)
         kwargs: dict[str, Any] = {
             "files": files,
             "compression": self._compression,
@@ -88,21 +88,21 @@ class RecordSource(Source):
             "num_parallel_calls": number_or_autotune(order.read_calls),
         }
         if not order.shuffle:
-            calls = [Call("source", example.read_records, (), kwargs), *rest]
-            return [*calls, *repeat_calls(order)]
-        kwargs |= {"buffer_size": order.buffer_size, "seed": order.seed}
+            rest = [] if shard is None else [Call("shard", "shard", shard)]
+            return [Call("source", example.read_records, (), kwargs), *rest, *repeat_calls(order)]
+        kwargs |= {"buffer_size": order.buffer_size, "seed": order.seed, "shard": shard}
         epoch = functools.partial(example.records_of_epoch, **kwargs)
-        return [epoch_numbers(order), Call("shuffle", "flat_map", (epoch,)), *rest]
+        return [epoch_numbers(order), Call("shuffle", "flat_map", (epoch,))]
 
-    def _shard(self, order: Order) -> tuple[Named, list[Call]]:
+    def _shard(self, order: Order) -> tuple[Named, tuple[int, int] | None]:
         """Shares out whole files where there are enough of them, else single records."""
         index, count = order.shard
         if count == 1:
-            return self._files, []
+            return self._files, None
         files = self._files.value[index::count]
         if len(self._files.value) >= count:
-            return Named("files_of_this_worker", files), []
-        return self._files, [Call("shard", "shard", (count, index))]
+            return Named("files_of_this_worker", files), None
+        return self._files, (count, index)
 
     def _require_a_record(self) -> None:
         import tensorflow as tf

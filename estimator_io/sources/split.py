@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 from estimator_io.errors import OptionError
@@ -9,9 +10,6 @@ from estimator_io.errors import OptionError
 __all__ = ["Split", "check_split"]
 
 Split = tuple[str, float] | None
-
-# Names for the second part of a split, as people call it.
-_REST = ("validation", "valid", "val", "eval", "test")
 
 
 def check_split(split: Any) -> tuple[str, float]:
@@ -27,8 +25,8 @@ def check_split(split: Any) -> tuple[str, float]:
     if not (isinstance(split, (tuple, list)) and len(split) == 2):
         raise OptionError(f"split must be a pair. Received: {split!r}. {hint}")
     name, fraction = split
-    if name != "train" and name not in _REST:
+    if name not in ("train", "validation"):
         raise OptionError(f"split names an unknown part. Received: {name!r}. {hint}")
-    if not isinstance(fraction, (int, float)) or not 0 < fraction < 1:
+    if not isinstance(fraction, numbers.Real) or not 0 < float(fraction) < 1:
         raise OptionError(f"split has an impossible fraction. Received: {fraction!r}. {hint}")
     return ("first" if name == "train" else "rest"), float(fraction)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -105,8 +104,8 @@ class TableSource(Source):
 
     def describe(self) -> str:
         """Returns the number of rows and what they are."""
-        place = "in the graph" if self.embedded else "outside the graph"
-        return f"{self.num_rows:,} {self._words}, {place}"
+        place = "" if self.embedded else ", kept outside the graph"
+        return f"{self.num_rows:,} {self._words}{place}"
 
     def calls(self, order: Order) -> list[Call]:
         """Returns: indices in order, in blocks, and the rows at these indices."""
@@ -128,8 +127,9 @@ class TableSource(Source):
         index, count = order.shard
         start = order.start
         if not order.shuffle and start is None:
-            return [Call("source", "range", (index, self.num_rows, count)), *repeat_calls(order)]
-        size = math.ceil((self.num_rows - index) / count)
+            rows_to_read = (index, self._counted("rows"), count)
+            return [Call("source", "range", rows_to_read), *repeat_calls(order)]
+        size = self._counted("size", first=index, step=count)
         kwargs: dict[str, Any] = {"size": size, "first": index, "step": count}
         if start is not None and start.skip_rows is not None:
             kwargs["start"] = (start.first_epoch, start.skip_rows)
@@ -138,6 +138,15 @@ class TableSource(Source):
             return [epoch_numbers(order), Call("source", "flat_map", (rows_of,))]
         rows_of = functools.partial(epoch_order, seed=order.seed, **kwargs)
         return [epoch_numbers(order), Call("shuffle", "flat_map", (rows_of,))]
+
+    def _counted(self, name: str, **share: int) -> Named:
+        """Returns a number of rows that a printed program counts for itself."""
+        rows = self._rows or next(iter(leaves(self._named, "").values()))
+        if not share:
+            return Named(name, self.num_rows, functools.partial(listing.count_rows, rows))
+        value = len(range(share["first"], self.num_rows, share["step"]))
+        recipe = functools.partial(listing.count_rows_of_worker, rows, **share)
+        return Named(name, value, recipe)
 
 
 def _split_rows(size: int, split: Any) -> Named:
@@ -242,7 +251,12 @@ def _variable(path: str) -> str:
 
 
 def _as_array(value: Any, path: str) -> np.ndarray:
-    array = value if isinstance(value, np.ndarray) else np.asarray(value)
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise SourceError(
+            f"{path} is a masked array, and its masked values would become data. Expected: an"
+            " array without missing values. Fill them first, with value.filled(…)."
+        )
+    array = _plain_array(value, path)
     if array.ndim == 0:
         raise SourceError(f"{path} is a single value, {value!r}. Expected: an array of rows.")
     if array.dtype.kind == "U":
@@ -251,7 +265,24 @@ def _as_array(value: Any, path: str) -> np.ndarray:
         return array.astype(object)
     if array.dtype.kind == "O":
         return _as_strings(array, path)
+    try:
+        tf.as_dtype(array.dtype)
+    except TypeError:
+        raise SourceError(
+            f"{path} has a dtype that TensorFlow does not have. Received: {array.dtype}. Expected:"
+            " numbers, booleans or strings. Convert the array, for example with astype('int64')."
+        ) from None
     return array
+
+
+def _plain_array(value: Any, path: str) -> np.ndarray:
+    try:
+        return value if type(value) is np.ndarray else np.asarray(value)
+    except ValueError as error:
+        raise SourceError(
+            f"{path} is no array: its rows have different shapes ({error}). Expected: rows of one"
+            " shape. Give a generator function for rows of uneven length."
+        ) from None
 
 
 def _as_strings(array: np.ndarray, path: str) -> np.ndarray:

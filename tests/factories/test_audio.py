@@ -73,9 +73,36 @@ def test_a_file_that_is_no_wav_is_named_with_what_it_starts_with(write_wav, tmp_
     (tmp_path / "a" / "2.wav").write_bytes(b"ID3 this is an mp3 really, and long enough to be one")
     fn = estimator_io.audio_input_fn(str(tmp_path / "a" / "*.wav"), length=8, batch_size=2)
     message = failing(lambda: fn("eval"))
-    assert "Not a WAV file" in message
+    assert "Not a whole WAV file" in message
     assert "2.wav" in message
-    assert "ID3" in message
+
+
+def riff(samples, *, code=1, bits=16, said=None):
+    body = b"WAVEfmt \x10\x00\x00\x00" + code.to_bytes(2, "little") + b"\x01\x00\x40\x1f\x00\x00"
+    body += b"\x80\x3e\x00\x00\x02\x00" + bits.to_bytes(2, "little") + b"data"
+    body += len(samples).to_bytes(4, "little") + samples
+    return b"RIFF" + (len(body) if said is None else said).to_bytes(4, "little") + body
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xff\xfb\x90\x64" + b"\xa9" * 60,
+        riff(b"\x00" * 40)[:43],
+        riff(b"\x00" * 400)[:100],
+        riff(b"\x00" * 40, bits=24),
+        riff(b"\x00" * 40, code=3, bits=32),
+    ],
+    ids=["mp3", "cut in the header", "cut in the samples", "24 bits", "float"],
+)
+def test_a_file_that_cannot_be_decoded_is_named_whatever_its_bytes(write_wav, tmp_path, content):
+    write_wav("a/1.wav", [0] * 50)
+    (tmp_path / "a" / "2.wav").write_bytes(content)
+    fn = estimator_io.audio_input_fn(str(tmp_path / "a" / "*.wav"), length=8, batch_size=2)
+    message = failing(lambda: fn("eval"))
+    assert "Not a whole WAV file of 16-bit PCM samples" in message
+    assert "2.wav" in message
+    assert str(len(content)) in message
 
 
 def test_a_first_file_that_is_no_wav_is_refused_at_once(tmp_path):
@@ -90,7 +117,7 @@ def test_an_empty_file_is_named(write_wav, tmp_path):
     (tmp_path / "a" / "2.wav").write_bytes(b"")
     fn = estimator_io.audio_input_fn(str(tmp_path / "a" / "*.wav"), length=8, batch_size=2)
     message = failing(lambda: fn("eval"))
-    assert "Not a WAV file" in message
+    assert "Not a whole WAV file" in message
     assert "2.wav" in message
 
 
@@ -122,6 +149,17 @@ def test_samples_that_tensorflow_does_not_decode_are_refused_with_their_format(t
     path.write_bytes(header + b"data\x04\x00\x00\x00\x00\x00\x00\x00")
     with pytest.raises(SourceError, match="format 3 with 32 bits"):
         estimator_io.audio_input_fn(path, batch_size=1)
+
+
+def test_batches_by_length_go_by_the_samples_whatever_the_key_of_their_number(draw):
+    fn = estimator_io.audio_input_fn(
+        FILES, batch_size=4, length_key="a_length", bucket_boundaries=[5000]
+    )
+    batches = draw(lambda: fn("eval"))
+    assert sum(len(labels) for _, labels in batches) == len(FILES)
+    for features, _ in batches:
+        lengths = features["a_length"]
+        assert max(lengths) < 5000 or min(lengths) >= 5000
 
 
 def test_one_length_for_all_contradicts_batches_by_length():

@@ -63,6 +63,17 @@ def test_augmentation_is_for_training_alone_even_so():
     assert labels(fn, "eval") == [Y.tolist()]
 
 
+def test_a_fixed_mode_counts_for_augmentation():
+    fn = estimator_io.numpy_input_fn(X, Y, shuffle=False, augment=lambda f, y: (f, y + 1))
+    assert labels(fn.for_mode("infer")) == [Y.tolist()]
+
+
+def test_a_filter_that_drops_everything_is_an_error_and_never_a_hang():
+    fn = estimator_io.numpy_input_fn(X, Y, shuffle=False, filter=lambda f, y: tf.less(y, 0))
+    with pytest.raises(NoDataError, match="No row is left"):
+        fn()
+
+
 @pytest.mark.parametrize(
     ("arguments", "kind", "words"),
     [

@@ -210,6 +210,39 @@ def test_a_batch_that_never_fills_is_an_error():
         make(epochs=1, batch_size=100, drop_remainder=True)("train")
 
 
+def test_a_batch_that_a_filter_leaves_unfilled_is_an_error():
+    fn = make(epochs=1, batch_size=8, drop_remainder=True, filter=lambda f, y: y > 0)
+    with pytest.raises(NoDataError, match="5 rows are left.*do not fill one batch of 8"):
+        fn("train")
+    assert fn.replace(epochs=2)("train") is not None
+
+
+def test_a_batch_that_one_workers_share_does_not_fill_is_an_error():
+    context = tf.distribute.InputContext(num_input_pipelines=2, input_pipeline_id=1)
+    fn = make(n=6, epochs=1, batch_size=4, drop_remainder=True)
+    with pytest.raises(NoDataError, match="3 rows in 1 epochs do not fill"):
+        fn("train", None, None, context)
+
+
+def test_an_input_fn_that_a_lambda_returns_uncalled_says_so():
+    with pytest.raises(ModeError, match=r"not lambda: fn\."):
+        make()["x"]
+
+
+@pytest.mark.parametrize("size", [2.7, "8", True, 0])
+def test_an_impossible_batch_size_in_params_is_refused(size):
+    with pytest.raises(OptionError, match="batch_size"):
+        make(batch_size=None)("eval", {"batch_size": size})
+
+
+def test_params_may_be_an_object_with_attributes():
+    class HParams:
+        batch_size = 3
+
+    batch = next(make(batch_size=None)("eval", HParams()).as_numpy_iterator())
+    assert len(batch[1]) == 3
+
+
 def test_a_worker_without_a_row_is_an_error():
     context = tf.distribute.InputContext(num_input_pipelines=20, input_pipeline_id=15)
     with pytest.raises(NoDataError, match="Worker 15 of 20 has no row"):

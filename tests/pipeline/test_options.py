@@ -31,7 +31,7 @@ def test_every_option_is_documented_in_input_fn():
         ({"batch_size": True}, "True"),
         ({"batch_size": "8"}, "'8'"),
         ({"epochs": 0}, "leave epochs=None"),
-        ({"prefetch": -1}, "prefetch"),
+        ({"prefetch": -2}, "prefetch"),
         ({"threads": 0}, "threads"),
         ({"seed": -1}, "seed"),
         ({"interleave": 0}, "interleave"),
@@ -54,7 +54,14 @@ def test_every_option_is_documented_in_input_fn():
             "contradict each other",
         ),
         ({"bucket_boundaries": [3], "padding": ([5],)}, "padding with shapes contradict"),
-        ({"batchsize": 3}, "Unknown option 'batchsize'"),
+        ({"padding": [8]}, "a tuple such as (8,)"),
+        ({"bucket_boundaries": 5}, "bucket_boundaries must be a list of whole numbers"),
+        (
+            {"cache": True},
+            "cache is no place. Received: True. Expected: None, 'memory' or a folder",
+        ),
+        ({"batchsize": 3}, "Unknown option 'batchsize'. Did you mean 'batch_size'?"),
+        ({"lenght": 3}, "Did you mean 'length'?"),
     ],
 )
 def test_an_impossible_option_is_refused_with_its_name_and_value(options, words):
@@ -66,6 +73,11 @@ def test_an_impossible_option_is_refused_with_its_name_and_value(options, words)
 def test_an_option_error_is_a_value_error():
     with pytest.raises(ValueError, match="batch_size"):
         make_options({"batch_size": 0})
+
+
+def test_autotune_is_what_is_chosen_where_nothing_is():
+    options = make_options({"prefetch": -1, "num_parallel_calls": -1})
+    assert (options.prefetch, options.num_parallel_calls) == (None, None)
 
 
 def test_parallel_calls_are_one_number_for_all_or_one_for_each_stage():

@@ -116,6 +116,39 @@ def test_records_print_with_their_feature_spec(write_records):
             )
 
 
+def test_the_printed_program_counts_its_files_for_itself(write_wav, tmp_path):
+    for name in "ab":
+        write_wav(f"x/{name}.wav", [1] * 50)
+    pattern = str(tmp_path / "x" / "*.wav")
+    fn = estimator_io.audio_input_fn(pattern, length=8, batch_size=9, epochs=1, labels=None)
+    programs = {mode: fn.source_code(mode) for mode in ("train", "eval")}
+    write_wav("x/c.wav", [1] * 50)
+    for mode, program in programs.items():
+        (batch,) = run(program, mode)().as_numpy_iterator()
+        assert len(batch["audio"]) == 3
+
+
+def test_names_that_clash_are_kept_apart(tmp_path, monkeypatch):
+    for module in ("amod", "bmod"):
+        (tmp_path / f"{module}.py").write_text(
+            f"def condition(x, *y):\n    return x + {len(module) * (module == 'bmod')}\n"
+        )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import amod
+    import bmod
+
+    fn = estimator_io.input_fn(
+        np.arange(3),
+        parse=amod.condition,
+        filter=lambda x: x < 2,
+        batch_map=bmod.condition,
+        batch_size=3,
+    )
+    program = fn.source_code("eval")
+    (batch,) = run(program, "eval")(**arguments_of(fn, "eval")).as_numpy_iterator()
+    assert batch.tolist() == [4, 5]
+
+
 def test_functions_that_can_be_imported_are_and_others_become_arguments():
     fn = estimator_io.audio_input_fn(**AUDIO, parse=scale, augment=lambda f, label: (f, label))
     program = fn.source_code()

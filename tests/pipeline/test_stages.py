@@ -79,6 +79,40 @@ def test_a_seeded_function_repeats_exactly_and_differs_from_row_to_row_and_epoch
     assert not set(values) & {v for b in lists(draw(lambda: other("train"), how)) for v in b}
 
 
+def test_workers_get_different_seeds(draw):
+    fn = make(np.zeros(8, np.int64), augment=noise)
+    seen = set()
+    for worker in range(2):
+        context = tf.distribute.InputContext(num_input_pipelines=2, input_pipeline_id=worker)
+        rows = draw(lambda c=context: fn("train", None, None, c))
+        seen.update(value for batch in rows for value in batch.tolist())
+    assert len(seen) == 8
+
+
+def test_one_padding_value_serves_rows_of_mixed_dtypes(draw):
+    fn = make(
+        np.arange(1, 3),
+        parse=lambda n: ({"x": tf.fill([n], 1.5), "t": tf.fill([n], "a")}, tf.fill([n], n)),
+        padding=True,
+        padding_values=-1,
+    )
+    ((features, labels),) = draw(lambda: fn("eval"))
+    assert features["x"].tolist() == [[1.5, -1.0], [1.5, 1.5]]
+    assert features["t"].tolist() == [[b"a", b""], [b"a", b"a"]]
+    assert labels.tolist() == [[1, -1], [2, 2]]
+
+
+def test_rows_may_overtake_each_other_where_that_is_allowed():
+    def maps(fn):
+        with tf.Graph().as_default() as graph:
+            fn("eval")
+            nodes = graph.as_graph_def().node
+        return {n.attr["deterministic"].s for n in nodes if "ParallelMap" in n.op}
+
+    assert maps(make(parse=lambda x: x, deterministic=False)) >= {b"false"}
+    assert maps(make(parse=lambda x: x)) == {b"true"}
+
+
 def test_two_seeded_stages_get_different_seeds(draw):
     fn = make(
         np.zeros(3, np.int64),

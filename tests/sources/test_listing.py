@@ -40,6 +40,55 @@ def test_a_pattern_matches_any_depth_sorted_and_files_alone(tree):
     ]
 
 
+def test_paths_that_are_given_twice_are_read_twice(tree):
+    fn = estimator_io.input_fn(
+        ["c.wav", "a/1.wav", "c.wav"], labels=[0, 1, 2], batch_size=3, parse=lambda p, y: (p, y)
+    )
+    ((paths, labels),) = fn("eval").as_numpy_iterator()
+    assert [p.decode() for p in paths] == ["c.wav", "a/1.wav", "c.wav"]
+    assert labels.tolist() == [0, 1, 2]
+
+
+def test_labels_may_be_looked_up_by_path(tree):
+    labels = {"c.wav": 7, "a/1.wav": 9, "b/2.wav": 8}
+    fn = estimator_io.input_fn(["b/2.wav", "c.wav"], labels=labels, batch_size=2)
+    assert labels_of(fn) == [8, 7]
+    with pytest.raises(SourceError, match="no entry for 'a/deep/er/3.wav'"):
+        estimator_io.input_fn("a/**/*.wav", labels=labels, batch_size=2)
+
+
+def test_generators_of_paths_and_sets_are_read_once_and_sets_sorted(tree):
+    paths = (path for path in ["b/2.wav", "a/1.wav"] * 20)
+    fn = estimator_io.audio_input_fn
+    from estimator_io.sources.files import as_patterns
+
+    assert as_patterns({"b", "a", "c"}) == ["a", "b", "c"]
+    assert as_patterns(paths)[:2] == ["b/2.wav", "a/1.wav"]
+    assert fn is not None
+
+
+def test_one_folder_for_all_labels_is_told(tree, caplog):
+    fn = estimator_io.input_fn("a/*.wav", labels="folder", batch_size=1)
+    assert fn.class_names == ("a",)
+    assert "they all have label 0" in caplog.text
+
+
+def test_folder_labels_know_the_folder_that_the_program_runs_in(tree):
+    fn = estimator_io.input_fn("*.wav", labels="folder", batch_size=1)
+    assert fn.class_names == (tree.name,)
+
+
+def test_paths_are_split_alike_however_they_are_spelt(tmp_path, monkeypatch):
+    touch(tmp_path, *(f"{i}.x" for i in range(40)), "x[1].x")
+    monkeypatch.chdir(tmp_path)
+    names = [f"{i}.x" for i in range(40)]
+    absolute = find_files([str(tmp_path / name) for name in names], ("train", 0.5)).value
+    relative = find_files(names, ("train", 0.5)).value
+    more = find_files([*names, "x[1].x"], ("train", 0.5)).value
+    assert [os.path.basename(path) for path in absolute] == relative
+    assert set(relative) <= set(more)
+
+
 def test_several_patterns_keep_their_order_and_name_each_file_once(tree):
     assert listing.list_files(["b/*.wav", "*/*.wav", "c.wav"]) == [
         "b/2.wav",
@@ -165,7 +214,7 @@ def test_both_parts_number_their_folders_alike(tmp_path):
         estimator_io.input_fn(
             str(tmp_path / "*/*.x"), labels="folder", split=(part, 0.5), batch_size=9
         )
-        for part in ("train", "eval")
+        for part in ("train", "validation")
     ]
     assert fns[0].class_names == fns[1].class_names == tuple("abcdef")
 
@@ -173,7 +222,7 @@ def test_both_parts_number_their_folders_alike(tmp_path):
 def test_the_rows_of_arrays_are_split_disjointly_and_completely():
     train, rest = (
         estimator_io.input_fn(np.arange(1000), split=(part, 0.7), batch_size=1000)
-        for part in ("train", "test")
+        for part in ("train", "validation")
     )
     rows = [next(fn("eval").as_numpy_iterator()).tolist() for fn in (train, rest)]
     assert sorted(rows[0] + rows[1]) == list(range(1000))
@@ -187,7 +236,7 @@ def test_the_rows_of_arrays_are_split_disjointly_and_completely():
     [
         (("train", 1.5), "impossible fraction. Received: 1.5"),
         (("train", 0), "impossible fraction"),
-        (("dev", 0.5), "unknown part. Received: 'dev'"),
+        (("test", 0.5), "unknown part. Received: 'test'"),
         ("train", "must be a pair"),
         (("train",), "must be a pair"),
     ],
@@ -204,7 +253,7 @@ def test_an_impossible_split_is_refused(tree, split, words):
 )
 def test_a_part_without_a_file_or_row_is_an_error(tree, source, words):
     refused = []
-    for part in ("train", "eval"):  # one of the two parts holds the only row
+    for part in ("train", "validation"):  # one of the two parts holds the only row
         try:
             estimator_io.input_fn(source, split=(part, 0.5), batch_size=1)
         except NoDataError as error:

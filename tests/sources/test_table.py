@@ -16,6 +16,9 @@ from estimator_io import NoDataError, OptionError, SourceError
         (np.array(["a", None], object), "row 1 is None of type NoneType"),
         ({"x": 3}, "source['x'] is a single value, 3"),
         ({}, "source is empty"),
+        (np.ma.array([1, 2], mask=[0, 1]), "source is a masked array"),
+        (np.zeros(2, "datetime64[s]"), "dtype that TensorFlow does not have"),
+        ([[1], [1, 2]], "its rows have different shapes"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused_by_name(source, words):

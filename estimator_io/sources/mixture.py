@@ -1,0 +1,127 @@
+"""Several sources as one, each next row from a source that is drawn by weight."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from estimator_io.errors import SourceError
+from estimator_io.ops.mix import mixed
+from estimator_io.pipeline.options import Options
+from estimator_io.pipeline.plan import Call, Named, Plan
+from estimator_io.pipeline.stages import buffer_size, rows_in_order
+from estimator_io.pipeline.structure import spell
+from estimator_io.sources.base import Order, Source
+
+__all__ = ["MixtureSource"]
+
+
+class MixtureSource(Source):
+    """The rows of several sources.
+
+    Args:
+      parts: each source with the stages up to the mixture that its rows go through.
+      weights: how often a row comes from each, relative to the others.
+
+    Raises:
+      SourceError: the rows of the sources differ in structure or types.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Source, Options]], weights: Sequence[float]) -> None:
+        self._parts = list(parts)
+        self._weights = list(weights)
+        self.holds_rows = all(
+            source.holds_rows and not _drops_rows(options) for source, options in parts
+        )
+        names = {source.class_names for source, _ in parts}
+        self.class_names = names.pop() if len(names) == 1 else None
+        self._require_same_rows()
+
+    @property
+    def num_rows(self) -> int | None:
+        """Rows in all sources together, None where one cannot tell."""
+        counts = [
+            None if _drops_rows(options) else source.num_rows for source, options in self._parts
+        ]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+
+    @property
+    def indexed(self) -> bool:
+        """Whether each source can be shuffled without a buffer."""
+        return all(source.indexed for source, _ in self._parts)
+
+    def identity(self) -> Any:
+        """Returns what the rows of each source depend on, and the weights."""
+        parts = [
+            (source.identity(), source.decode, options.parse, options.filter, options.flat_map)
+            for source, options in self._parts
+        ]
+        return (parts, self._weights)
+
+    def describe(self) -> str:
+        """Returns each source with its share."""
+        total = sum(self._weights)
+        shares = (
+            f"{weight / total:.0%} {source.describe()}"
+            for (source, _), weight in zip(self._parts, self._weights, strict=True)
+        )
+        return f"a mixture of {'; '.join(shares)}"
+
+    def describe_shuffle(self, buffer_size: int) -> str:
+        """Returns that each source keeps to its own way."""
+        del buffer_size
+        return "each source in its own way, then by weight"
+
+    def calls(self, order: Order) -> list[Call]:
+        """Returns: a Dataset for each source, in `order`, and the draws among them."""
+        datasets = [Plan(tuple(self._rows(at, order))) for at in range(len(self._parts))]
+        kwargs = {"datasets": datasets, "weights": self._weights, "seed": order.seed}
+        return [Call("source", mixed, (), kwargs)]
+
+    def _rows(self, at: int, order: Order) -> list[Call]:
+        source, options = self._parts[at]
+        own = dataclasses.replace(
+            order,
+            seed=(order.seed + (at + 1) * 0x9E3779B97F4A7C15) % (1 << 62),
+            buffer_size=buffer_size(source, options),
+            interleave=options.interleave,
+            block=None,
+            passes=None if order.passes is None else _counter(f"{order.passes.name}_{at}"),
+        )
+        return rows_in_order(source, options, own)
+
+    def _require_same_rows(self) -> None:
+        order = Order(shuffle=False, epochs=1, seed=0, buffer_size=1)
+        with tf.Graph().as_default():
+            specs = [
+                Plan(tuple(self._rows(at, order))).build().element_spec
+                for at in range(len(self._parts))
+            ]
+        for at, spec in enumerate(specs[1:], 1):
+            if not _alike(specs[0], spec):
+                raise SourceError(
+                    f"Rows of source {at} differ from those of source 0. Received: {spell(spec)}."
+                    f" Expected: {spell(specs[0])}. Bring them to the same keys and types with the"
+                    " parse of their input functions."
+                )
+
+
+def _drops_rows(options: Options) -> bool:
+    return bool(options.filter or options.flat_map)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    try:
+        tf.nest.assert_same_structure(one, other)
+    except (TypeError, ValueError):
+        return False
+    pairs = zip(tf.nest.flatten(one), tf.nest.flatten(other), strict=True)
+    return all(a.dtype == b.dtype and a.shape.is_compatible_with(b.shape) for a, b in pairs)
+
+
+def _counter(name: str) -> Named:
+    return Named(name, tf.Variable(tf.constant(0, tf.int64), trainable=False))

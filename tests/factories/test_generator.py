@@ -1,0 +1,187 @@
+"""generator_input_fn: new passes, signatures, sequences, and what is refused."""
+
+import time
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import estimator_io
+from estimator_io import NoDataError, OptionError, SourceError
+
+both = pytest.mark.parametrize("how", ["eager", "graph"])
+
+
+def rows(n=10):
+    for i in range(n):
+        yield {"x": [i, -i], "s": f"row {i}"}, i
+
+
+def make(elements=rows, **options):
+    return estimator_io.generator_input_fn(elements, **{"batch_size": 4, "seed": 1, **options})
+
+
+@both
+def test_rows_come_as_they_were_yielded_with_the_types_of_the_first(draw, how):
+    batches = draw(lambda: make()("eval"), how)
+    assert [len(labels) for _, labels in batches] == [4, 4, 2]
+    x = np.concatenate([features["x"] for features, _ in batches])
+    assert x.dtype == np.int64
+    assert x.tolist() == [[i, -i] for i in range(10)]
+    assert [s for f, _ in batches for s in f["s"].tolist()] == [b"row %d" % i for i in range(10)]
+
+
+@both
+def test_the_function_is_called_anew_for_each_epoch_and_call(draw, how):
+    calls = []
+
+    def counted():
+        calls.append(1)
+        yield from rows()
+
+    fn = make(counted, epochs=3, batch_size=10)
+    batches = draw(lambda: fn("train"), how)
+    orders = [labels.tolist() for _, labels in batches]
+    assert [sorted(order) for order in orders] == [list(range(10))] * 3
+    assert orders[0] != orders[1]
+    before = len(calls)
+    assert [len(y) for _, y in draw(lambda: fn("eval"), how)] == [10]
+    assert len(calls) == before + 1
+
+
+def test_iterables_that_can_be_read_again_are_rows(draw):
+    fn = make([{"x": 1.5}, {"x": 2.5}], epochs=2, shuffle=False)
+    [batch] = draw(lambda: fn("train"))
+    assert batch["x"].tolist() == [1.5, 2.5, 1.5, 2.5]
+    assert batch["x"].dtype == np.float32
+
+
+def test_a_generator_object_is_an_error_that_says_to_pass_the_function():
+    with pytest.raises(SourceError, match=r"spent after one pass.*Pass rows, not rows\(\)"):
+        make(rows())
+    with pytest.raises(SourceError, match=r"list_iterator.*Pass lambda: iter"):
+        make(iter([1, 2]))
+    once = rows()
+    with pytest.raises(SourceError, match="returns the same iterator at each call"):
+        make(lambda: once)
+
+
+def test_rows_that_vary_in_shape_need_a_signature_and_padding(draw):
+    def ragged():
+        for n in (1, 3, 2):
+            yield {"x": np.arange(n, dtype=np.float32)}
+
+    spec = {"x": tf.TensorSpec([None], tf.float32)}
+    [batch] = draw(lambda: make(ragged, signature=spec, padding=True)("eval"))
+    assert batch["x"].tolist() == [[0, 0, 0], [0, 1, 2], [0, 1, 0]]
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"Row 1 of the generator.*shape \[3\].*of shape \[1\]"
+    ):
+        draw(lambda: make(ragged)("eval"))
+
+
+@both
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        ({"x": "one"}, r"Row 1 .*does not fit.*'one'.*Expected: int64 of shape \[\]"),
+        ({"x": 1.5}, r"Row 1 .*does not fit.*float64.*Expected: int64"),
+        ({"y": 1}, r"Row 1 .*another structure.*\{'y': 1\}.*'x'"),
+        (({"x": 1}, 2), r"Row 1 .*another structure"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_an_error_naming_it(draw, how, second, words):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        draw(lambda: make([{"x": 0}, second])("eval"), how)
+
+
+def test_with_a_signature_nothing_is_called_before_a_pipeline_is_built(draw):
+    def never():
+        raise AssertionError("called")
+
+    fn = make(never, signature=tf.TensorSpec([], tf.int32))
+    assert fn.element_spec == tf.TensorSpec([None], tf.int32)
+
+
+def test_more_rows_than_one_block_keep_their_order(draw):
+    batches = draw(lambda: make(lambda: iter(range(1000)), batch_size=300)("eval"))
+    assert np.concatenate(batches).tolist() == list(range(1000))
+
+
+def test_a_slow_generator_is_not_waited_for_until_a_block_is_full():
+    def slow():
+        for i in range(50):
+            time.sleep(0.1)
+            yield i
+
+    began = time.monotonic()
+    first = next(iter(make(slow, batch_size=2, prefetch=0).dataset("eval").as_numpy_iterator()))
+    assert first.tolist() == [0, 1]
+    assert time.monotonic() - began < 3  # a full block takes 5 seconds
+
+
+def test_an_error_in_the_generator_reaches_the_user(draw):
+    def broken():
+        yield 1
+        raise RuntimeError("disk on fire")
+
+    with pytest.raises(tf.errors.OpError, match="disk on fire"):
+        draw(lambda: make(broken)("eval"))
+
+
+def test_what_makes_no_rows_is_refused():
+    def none():
+        yield from ()
+
+    with pytest.raises(NoDataError, match=r"none\(\) yields no row"):
+        make(none)
+    with pytest.raises(NoDataError):
+        make(none, signature=tf.TensorSpec([], tf.int32)).dataset("eval")
+    with pytest.raises(OptionError, match=r"makes no rows\. Received: int"):
+        make(3)
+    with pytest.raises(SourceError, match=r"returned no iterable\. Received: int"):
+        make(lambda: 3)
+    with pytest.raises(SourceError, match=r"holds None of type NoneType.*Without labels"):
+        make([({"x": 1}, None)])
+    with pytest.raises(OptionError, match=r"signature holds 'int32'"):
+        make(signature="int32")
+
+
+def keras_sequence():
+    base = getattr(tf.keras.utils, "PyDataset", None) or tf.keras.utils.Sequence
+
+    class Batches(base):
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, index):
+            ids = np.arange(3 * index, min(3 * index + 3, 11))
+            return {"x": ids / 2, "s": np.array([f"s{i}" for i in ids])}, ids
+
+    return Batches()
+
+
+@both
+def test_a_keras_sequence_is_taken_apart_into_rows(draw, how):
+    batches = draw(lambda: make(keras_sequence())("eval"), how)
+    assert [len(labels) for _, labels in batches] == [4, 4, 3]
+    assert np.concatenate([labels for _, labels in batches]).tolist() == list(range(11))
+    assert np.concatenate([f["x"] for f, _ in batches]).tolist() == [i / 2 for i in range(11)]
+    assert [s for f, _ in batches for s in f["s"]] == [b"s%d" % i for i in range(11)]
+
+
+def test_training_shuffles_the_batches_of_a_sequence_by_index(draw):
+    fn = make(keras_sequence(), epochs=4, batch_size=11)
+    orders = [labels.tolist() for _, labels in draw(lambda: fn("train"))]
+    assert all(sorted(order) == list(range(11)) for order in orders)
+    assert len({tuple(order) for order in orders}) > 1
+    assert "all 4 batches by index" in repr(fn)
+
+
+def test_workers_share_out_the_batches_of_a_sequence():
+    fn, seen = make(keras_sequence(), epochs=1), []
+    for worker in range(2):
+        context = tf.distribute.InputContext(2, worker, 1)
+        for batch in fn("train", None, None, context).as_numpy_iterator():
+            seen += batch[1].tolist()
+    assert sorted(seen) == list(range(11))

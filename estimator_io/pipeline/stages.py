@@ -78,7 +78,10 @@ class Request:
 
 def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
     """Returns the calls that build the pipeline of `source` and `options` for `request`."""
-    if vectorised(source, options):
+    whole = vectorised(source, options)
+    if request.start is not None and source.takes_blocks and not source.starts_by_index:
+        whole = False  # the rows that are passed over need not fill blocks
+    if whole:
         calls = _whole_batches(source, options, request)
     else:
         calls = [

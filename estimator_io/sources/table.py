@@ -46,6 +46,7 @@ class TableSource(Source):
     """
 
     takes_blocks = True
+    starts_by_index = True
 
     def __init__(
         self,

@@ -50,8 +50,8 @@ class Source(abc.ABC):
         where the rows are that already.
       decode_batch: does the same for a batch of rows at once; None where only `decode` can.
       takes_blocks: whether `rows` yields batches of rows, `Order.block` of them at a time.
-      starts_by_index: whether `calls` honours `Order.start.skip_rows`, so that what is passed over is
-        not read; other sources are read from where the call began, and their rows dropped.
+      starts_by_index: whether `calls` honours `Order.start.skip_rows`, so that what is passed over
+        is not read; other sources are read from where the call began, and their rows dropped.
       holds_rows: whether the source is known to hold a row, without reading it.
       class_names: the classes that integer labels stand for, where the source knows them.
     """

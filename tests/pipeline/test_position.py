@@ -18,6 +18,7 @@ from estimator_io.position.ledger import Ledger
 from estimator_io.position.rules import Terms, next_run, place
 from estimator_io.position.run import End, Run
 from estimator_io.position.start import Start
+from estimator_io.position.terms import terms_of
 
 few = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 many = settings(max_examples=400, deadline=None)
@@ -258,18 +259,7 @@ def test_what_is_skipped_and_the_rest_are_the_whole(kind, size, options, at):
     source = np.arange(size) if kind == "array" else lambda: tf.data.Dataset.range(size)
     fn = estimator_io.input_fn(source, **options)
     whole = [b.tolist() for b in fn("train").take(at + 6).as_numpy_iterator()]
-    first = next_run(
-        [],
-        0,
-        Terms(
-            batch_size=options["batch_size"],
-            batches_per_step=1,
-            epochs=options["epochs"],
-            rows_per_epoch=fn.num_rows,
-            drop_remainder=options["drop_remainder"],
-            order={},
-        ),
-    )
+    first = next_run([], 0, terms_of(fn.source, fn.options, fn.request("train")))
     at = min(at, len(whole))
     run = dataclasses.replace(
         first, from_step=at, rows=first.rows_at(at), batches=first.batches_at(at)

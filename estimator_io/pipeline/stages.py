@@ -78,7 +78,9 @@ class Request:
 
 def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
     """Returns the calls that build the pipeline of `source` and `options` for `request`."""
-    if vectorised(source, options):
+    # Rows must be counted to pass over some of them, so what comes in batches is taken apart.
+    passes_rows = request.start is not None and not source.starts_anywhere
+    if vectorised(source, options) and not (source.takes_blocks and passes_rows):
         calls = _whole_batches(source, options, request)
     else:
         calls = [

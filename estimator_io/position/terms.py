@@ -25,7 +25,10 @@ def terms_of(
       replicas: how many replicas take a batch of this pipeline in one step.
     """
     index, count = request.shard
-    rows = None if options.filter or options.flat_map else source.num_rows
+    counted = source.starts_anywhere or options.cache is not None
+    if options.filter or options.flat_map:
+        counted = False
+    rows = source.num_rows if counted else None
     by_length = options.bucket_boundaries is not None
     return Terms(
         batch_size=None if by_length else request.batch_size,

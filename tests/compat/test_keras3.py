@@ -353,3 +353,8 @@ def test_names_that_only_estimators_take_are_back(tf: Any) -> None:
     )
     model.train(input_fn(tf), steps=2)
     assert model.evaluate(input_fn(tf), steps=1)["global_step"] == 2
+
+
+def test_a_bare_layer_can_still_be_made(tf: Any) -> None:
+    layer = tf.keras.layers.Layer(name="bare", trainable=False)
+    assert (layer.name, layer.trainable) == ("bare", False)

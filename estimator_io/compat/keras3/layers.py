@@ -41,6 +41,9 @@ def _remembering_graph(original: Any) -> Any:
         if in_tf1_graph():
             _birthplaces[self] = ref(_current_graph())
 
+    # Keras reads both signature and argspec of a constructor; only the first follows this link, and
+    # where the two differ a bare Layer cannot be made.
+    del __init__.__wrapped__  # pyright: ignore[reportFunctionMemberAccess]
     return __init__
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from estimator_io.ops.filters import condition
 from estimator_io.ops.order import numbered, positions, repeat_shuffled, with_seed
 from estimator_io.pipeline.batching import batch_calls
-from estimator_io.pipeline.cache import cache_prefix
+from estimator_io.pipeline.cache import cache_path
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.parallel import number_or_autotune, parallel, tf_options
 from estimator_io.pipeline.plan import Call, Named, Plan
@@ -197,13 +197,8 @@ def rows_in_order(
 def _cache(source: Source, options: Options, request: Request) -> list[Call]:
     if options.cache is None:
         return []
-    calls = [
-        Call(
-            "cache",
-            "cache",
-            (cache_prefix(source, options, _cached_order(source, options, request)),),
-        )
-    ]
+    order = functools.partial(_cached_order, source, options, request)
+    calls = [Call("cache", "cache", (cache_path(source, options, order),))]
     if not request.ordered:
         return calls
     epochs = Order(

@@ -6,6 +6,9 @@ Usage, with the interpreters of two environments that differ in their TensorFlow
 
 Each pair runs both interpreters one after the other, in alternating order, each in a process of its
 own: steps per second are counted after a warm-up, so neither imports nor the first graph count.
+The same process then trains the same network without an Estimator, in a plain monitored session
+of TensorFlow 1: the ratio of those speeds is what TensorFlow itself gained or
+lost between the versions, and what an Estimator's ratio falls short of it is the layer's share.
 Steps per CPU second are told beside them: on a machine that others use, they are the steadier ones.
 The ratio is that of the second to the first within a pair; what is told of all pairs is the median
 and its 95 % interval (order statistics, so nothing is assumed of the distribution).
@@ -24,6 +27,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TIME_LIMIT_SECONDS = 300
+RATES = (
+    "steps_per_second",
+    "steps_per_cpu_second",
+    "plain_steps_per_second",
+    "plain_steps_per_cpu_second",
+)
 
 CHILD = """
 import json, sys, tempfile, time
@@ -51,28 +60,56 @@ def input_fn():
 class Clock(tf.compat.v1.train.SessionRunHook):
     def begin(self):
         self.seen, self.start = 0, None
+        self.operations = len(tf.compat.v1.get_default_graph().get_operations())
     def after_run(self, run_context, run_values):
         self.seen += 1
         if self.seen == steps // 4:
             self.start, self.cpu_start = time.perf_counter(), time.process_time()
         self.stop, self.cpu_stop = time.perf_counter(), time.process_time()
+    def facts(self, prefix):
+        counted = steps - steps // 4
+        return {
+            prefix + "steps_per_second": counted / (self.stop - self.start),
+            prefix + "steps_per_cpu_second": counted / (self.cpu_stop - self.cpu_start),
+            prefix + "operations": self.operations}
 
-clock = Clock()
-config = tf.estimator.RunConfig(
-    tf_random_seed=1, save_checkpoints_steps=10 * steps, save_summary_steps=None,
-    log_step_count_steps=None)
-model = tf.estimator.DNNClassifier(
-    [64, 32], [tf.feature_column.numeric_column("x", (32,))],
-    model_dir=tempfile.mkdtemp(), config=config)
-model.train(input_fn, steps=steps, hooks=[clock])
-counted = steps - steps // 4
-rate = counted / (clock.stop - clock.start)
-cpu_rate = counted / (clock.cpu_stop - clock.cpu_start)
-loss = float(model.evaluate(input_fn, steps=8)["loss"])
+def estimator():
+    config = tf.estimator.RunConfig(
+        tf_random_seed=1, save_checkpoints_steps=10 * steps, save_summary_steps=None,
+        log_step_count_steps=None)
+    model = tf.estimator.DNNClassifier(
+        [64, 32], [tf.feature_column.numeric_column("x", (32,))],
+        model_dir=tempfile.mkdtemp(), config=config)
+    clock = Clock()
+    model.train(input_fn, steps=steps, hooks=[clock])
+    loss = float(model.evaluate(input_fn, steps=8)["loss"])
+    return {**clock.facts(""), "loss": loss}
+
+def plain():
+    v1 = tf.compat.v1
+    clock = Clock()
+    with tf.Graph().as_default():
+        features, labels = v1.data.make_one_shot_iterator(input_fn()).get_next()
+        hidden, width = features["x"], 32
+        for number, units in enumerate((64, 32, 1)):
+            kernel = v1.get_variable(f"kernel_{number}", (width, units), use_resource=True)
+            bias = v1.get_variable(
+                f"bias_{number}", (units,), initializer=v1.zeros_initializer(), use_resource=True)
+            hidden = tf.nn.bias_add(tf.matmul(hidden, kernel), bias)
+            hidden, width = (tf.nn.relu(hidden) if units > 1 else hidden), units
+        target = tf.cast(labels[:, None], tf.float32)
+        loss = tf.reduce_mean(
+            tf.nn.sigmoid_cross_entropy_with_logits(labels=target, logits=hidden))
+        step = v1.train.get_or_create_global_step()
+        train = v1.train.AdagradOptimizer(0.05).minimize(loss, step)
+        hooks = [clock, v1.train.StopAtStepHook(steps), v1.train.NanTensorHook(loss)]
+        with v1.train.MonitoredSession(hooks=hooks) as session:
+            while not session.should_stop():
+                session.run([train, loss])
+    return clock.facts("plain_")
+
 print(json.dumps({
-    "tensorflow": tf.__version__, "steps_per_second": rate, "loss": loss,
-    "steps_per_cpu_second": cpu_rate,
-    "install_seconds": install_seconds}))
+    "tensorflow": tf.__version__, "install_seconds": install_seconds, **estimator(), **plain()}))
 """
 
 
@@ -90,6 +127,15 @@ def measure(python: str, steps: int) -> dict:
     if result.returncode:
         raise SystemExit(f"{python} failed:\n{result.stderr[-3000:]}")
     return json.loads(result.stdout.splitlines()[-1])
+
+
+def told(found: dict) -> str:
+    """Returns the speeds, the size of the training graph and the loss of one run."""
+    return (
+        f"{found['tensorflow']} {found['steps_per_second']:.1f} steps/s, "
+        f"plain {found['plain_steps_per_second']:.1f}, "
+        f"{found['operations']} operations, loss {found['loss']:.7f}"
+    )
 
 
 def median_interval(values: list[float]) -> tuple[float, float, float]:
@@ -113,24 +159,22 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--steps", type=int, default=4000)
     arguments = parser.parse_args()
-    ratios, cpu_ratios, installs = [], [], []
+    ratios: dict[str, list[float]] = {name: [] for name in RATES}
+    installs = []
     for pair in range(arguments.pairs):
         order = [arguments.first, arguments.second]
         found = {python: measure(python, arguments.steps) for python in order[:: (-1) ** pair]}
         first, second = (found[python] for python in order)
-        ratios.append(second["steps_per_second"] / first["steps_per_second"])
-        cpu_ratios.append(second["steps_per_cpu_second"] / first["steps_per_cpu_second"])
+        for name, values in ratios.items():
+            values.append(second[name] / first[name])
         installs.append(second["install_seconds"])
-        print(
-            f"pair {pair + 1:2d}: {first['tensorflow']} {first['steps_per_second']:7.1f} steps/s, "
-            f"{second['tensorflow']} {second['steps_per_second']:7.1f} steps/s, "
-            f"ratio {ratios[-1]:.3f} (of CPU time {cpu_ratios[-1]:.3f}), "
-            f"losses {first['loss']:.7f} {second['loss']:.7f}",
-            flush=True,
-        )
-    for name, values in (("steps/s", ratios), ("steps per CPU second", cpu_ratios)):
+        print(f"pair {pair + 1:2d}: {told(first)}; {told(second)}; ratios", end="")
+        print("".join(f" {values[-1]:.3f}" for values in ratios.values()), flush=True)
+    shares = zip(ratios["steps_per_cpu_second"], ratios["plain_steps_per_cpu_second"], strict=True)
+    ratios["of the layer alone (Estimator over plain, CPU)"] = [own / tf for own, tf in shares]
+    for name, values in ratios.items():
         median, low, high = median_interval(values)
-        print(f"ratio of {name}: median {median:.3f}, 95 % interval {low:.3f} to {high:.3f}")
+        print(f"ratio {name}: median {median:.3f}, 95 % interval {low:.3f} to {high:.3f}")
     print(f"install(): median {statistics.median(installs):.3f} s, most {max(installs):.3f} s")
     return 0
 

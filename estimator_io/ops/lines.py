@@ -166,10 +166,18 @@ def parse_stream(lines, where, *, parse):
 
 
 @tf.autograph.experimental.do_not_convert
-def lines_of_epoch(epoch, *, files, numbers, buffer_size, seed, **options):
-    """Returns the lines of one epoch: files in a new order, lines through a buffer."""
-    order = permutation(epoch, size=len(files), seed=seed)
-    lines = read_lines(tf.gather(files, order), tf.gather(numbers, order), **options)
+def lines_of_epoch(epoch, *, files, numbers, buffer_size, seed, shard=None, **options):
+    """Returns the lines of one epoch: files in a new order, lines through a buffer.
+
+    `shard` is (count, index) where workers share out single lines: then the files keep their
+    order, which is the same for all workers, whatever seed each of them has.
+    """
+    if shard is None:
+        order = permutation(epoch, size=len(files), seed=seed)
+        files, numbers = tf.gather(files, order), tf.gather(numbers, order)
+    lines = read_lines(files, numbers, **options)
+    if shard is not None:
+        lines = lines.shard(*shard)
     return shuffled(lines, epoch, buffer_size=buffer_size, seed=seed)
 
 

@@ -6,20 +6,41 @@ over and the functions they call. What cannot be hashed is never guessed.
 
 from __future__ import annotations
 
+import collections
+import datetime
 import functools
 import hashlib
 import os
+import re
+import sys
 import types
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
+
+from estimator_io.pipeline.references import MISSING, is_library, references, version
 
 __all__ = ["UnhashableError", "digest", "sample"]
 
 # Bytes of an array that `sample` looks at: about 0.1 s.
 SAMPLED_BYTES = 1 << 26
 SAMPLED_TEXTS = 100_000
+
+# Of these, repr tells all there is.
+_PLAIN = (bool, int, float, complex, str, bytes, range, type(...), type(None), type(NotImplemented))
+_TOLD = (tf.DType, tf.TensorShape, tf.TensorSpec, tf.RaggedTensorSpec, tf.SparseTensorSpec)
+_TIMES = (datetime.date, datetime.time, datetime.timedelta, datetime.timezone)
+# Of a class: what Python adds, and what says nothing of its behaviour or follows from the rest.
+# fmt: off
+_NOT_OF_CLASS = frozenset((
+    "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__firstlineno__",
+    "__static_attributes__", "__annotations__", "__annotate__", "__annotate_func__",
+    "__annotations_cache__", "__dataclass_fields__", "__dataclass_params__",
+    "__abstractmethods__", "_abc_impl", "__orig_bases__", "__parameters__",
+))
+# fmt: on
 
 
 class UnhashableError(Exception):
@@ -36,7 +57,12 @@ def digest(*values: Any) -> str:
       UnhashableError: something among them is none of these.
     """
     hasher = _Hasher()
-    hasher.add(values)
+    try:
+        hasher.add(values)
+    except UnhashableError:
+        raise
+    except Exception as error:  # looking into a user's objects runs their code, and may import
+        raise UnhashableError(f"{error} ({type(error).__name__})") from error
     return hasher.hexdigest()
 
 
@@ -50,105 +76,190 @@ def sample(array: np.ndarray) -> tuple[Any, ...]:
 class _Hasher:
     def __init__(self) -> None:
         self._sha = hashlib.sha256()
-        self._seen: set[int] = set()
+        # Functions and classes by id, in the order of their first meeting. They are kept, so that
+        # no other object gets the id of one that has gone.
+        self._seen: dict[int, tuple[int, Any]] = {}
 
     def hexdigest(self) -> str:
         return self._sha.hexdigest()[:32]
 
     def add(self, value: Any) -> None:
-        self._sha.update(type(value).__name__.encode() + b"\0")
-        if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+        kind = type(value)
+        self._sha.update(kind.__name__.encode() + b"\0")
+        if isinstance(value, (dict, list, tuple, set, frozenset, np.ndarray)):
+            self._subclass(value)
+        if kind in _PLAIN:
             self._text(repr(value))
         elif isinstance(value, os.PathLike):
             self._text(os.fspath(value))
         elif isinstance(value, np.ndarray):
             self._array(value)
         elif isinstance(value, np.generic):
-            self._text(repr(value.item()))
-        elif isinstance(value, Mapping):
-            for key in value:
-                self.add(key)
-                self.add(value[key])
+            self._array(np.asarray(value))
+        elif isinstance(value, (dict, types.MappingProxyType)):
+            self._mapping(value)
         elif isinstance(value, (list, tuple)):
             self._text(str(len(value)))
             for item in value:
                 self.add(item)
         elif isinstance(value, (set, frozenset)):
-            self.add(sorted(value, key=repr))
-        else:
+            self.add(sorted(digest(item) for item in value))
+        elif isinstance(value, (types.FunctionType, type)):
+            self._once(value)
+        elif not self._callable(value):
             self._object(value)
 
-    def _text(self, text: str) -> None:
-        raw = text.encode("utf-8", "surrogatepass")
+    def _text(self, text: str | bytes) -> None:
+        raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         self._sha.update(str(len(raw)).encode() + b":" + raw)
 
-    def _array(self, array: np.ndarray) -> None:
-        self._text(f"{array.dtype.str}{array.shape}")
-        if array.dtype.kind == "O":
-            for item in array.ravel():
-                self.add(item)
-        else:
-            self._sha.update(np.ascontiguousarray(array).view(np.uint8).data)
+    def _subclass(self, value: Any) -> None:
+        """Adds what a subclass of a container has beside its items."""
+        if isinstance(value, np.ma.MaskedArray):
+            self.add((np.ma.getmaskarray(value), value.fill_value))
+        elif isinstance(value, collections.defaultdict):
+            self.add(value.default_factory)
+        elif not _of_library(type(value)):
+            self._once(type(value))
+            self.add(getattr(value, "__dict__", None))
 
-    def _object(self, value: Any) -> None:
+    def _mapping(self, mapping: Mapping[Any, Any]) -> None:
+        self._text(str(len(mapping)))
+        for key, item in mapping.items():
+            self.add(key)
+            self.add(item)
+
+    def _array(self, array: np.ndarray) -> None:
+        fields = array.dtype.str if array.dtype.names is None else repr(array.dtype.descr)
+        self._text(f"{fields}{array.shape}")
+        if array.dtype.kind == "O":
+            for item in np.asarray(array).ravel():
+                self.add(item)
+        elif array.dtype.hasobject:
+            raise UnhashableError("a structured array that holds objects")
+        else:
+            self._sha.update(np.ascontiguousarray(array).view(np.ndarray).view(np.uint8).data)
+
+    def _callable(self, value: Any) -> bool:
+        """Adds what can be called, code and modules; returns whether `value` is one of these."""
         if isinstance(value, functools.partial):
             self.add((value.func, value.args, value.keywords))
         elif isinstance(value, types.MethodType):
-            raise UnhashableError(f"the method {value.__qualname__}, which reads its object")
-        elif isinstance(value, types.FunctionType):
-            self._function(value)
+            if not isinstance(value.__self__, type):
+                raise UnhashableError(f"the method {value.__qualname__}, which reads its object")
+            self.add((value.__self__, value.__func__))
         elif isinstance(value, types.CodeType):
             self._code(value)
         elif isinstance(value, types.ModuleType):
-            self._text(f"{value.__name__} {getattr(value, '__version__', '')}")
-        elif isinstance(value, (type, types.BuiltinFunctionType)) or _is_library(value):
-            self._text(f"{value.__module__}.{getattr(value, '__qualname__', value)}")
-        elif _names_itself(value):
-            self._text(repr(value))
+            if not is_library(value):
+                raise UnhashableError(f"the module {value.__name__}, which is used as a value")
+            self._text(f"{value.__name__} {version(value)}")
+        elif isinstance(value, types.BuiltinFunctionType):
+            self._builtin(value)
+        elif isinstance(value, (types.WrapperDescriptorType, types.MethodDescriptorType)):
+            self._text(value.__name__)
+            self.add(value.__objclass__)
+        elif isinstance(value, (staticmethod, classmethod)):
+            self.add(value.__func__)
+        elif isinstance(value, property):
+            self.add((value.fget, value.fset, value.fdel))
         else:
-            raise UnhashableError(f"an object of type {type(value).__name__}")
+            return False
+        return True
+
+    def _builtin(self, function: types.BuiltinFunctionType) -> None:
+        self._text(function.__qualname__)
+        self.add(function.__self__)  # the module it belongs to, or the object that it is bound to
+
+    def _object(self, value: Any) -> None:
+        kind = type(value)
+        if isinstance(value, tf.Variable):
+            raise UnhashableError("a tf.Variable, which may change before the rows are read")
+        if isinstance(value, tf.Tensor):
+            self.add((value.dtype.name, value.numpy()))  # type: ignore[attr-defined]
+        elif isinstance(value, (*_TOLD, np.dtype)):
+            self._text(repr(value))
+        elif isinstance(value, (bytearray, memoryview)):
+            self.add(bytes(value))
+        elif isinstance(value, re.Pattern):
+            self.add((value.pattern, value.flags))
+        elif isinstance(value, slice):
+            self.add((value.start, value.stop, value.step))
+        elif kind in (*_TIMES, datetime.datetime):
+            self._text(repr(value))
+        elif isinstance(value, types.MemberDescriptorType) or kind.__name__ == "_tuplegetter":
+            self._text(repr(value.__reduce__()[1][0]) if kind.__name__ == "_tuplegetter" else "")
+        elif _found_by_name(value):
+            self._named(value)
+        elif _of_library(kind) and hasattr(value, "python_function"):
+            self.add(value.python_function)  # made by tf.function
+        else:
+            raise UnhashableError(f"an object of type {kind.__name__}")
+
+    def _once(self, value: Any) -> None:
+        """Adds a function or class, whose later meetings add which one it is."""
+        known = self._seen.get(id(value))
+        if known is not None:
+            self._text(f"seen {known[0]}")
+            return
+        self._seen[id(value)] = (len(self._seen), value)
+        if _found_by_name(value):
+            self._named(value)
+        elif isinstance(value, type):
+            self._class(value)
+        else:
+            self._function(value)
+
+    def _named(self, value: Any) -> None:
+        module, name = _name(value)
+        self._text(f"{module}.{name}")
+        if module in sys.modules:
+            self._text(version(sys.modules[module]))
 
     def _function(self, function: types.FunctionType) -> None:
-        if id(function) in self._seen:
-            return
-        self._seen.add(id(function))
-        if _is_library(function):
-            self._text(f"{function.__module__}.{function.__qualname__}")
-            return
         self._code(function.__code__)
-        self.add((function.__defaults__, function.__kwdefaults__))
-        for name, cell in zip(
-            function.__code__.co_freevars, function.__closure__ or (), strict=True
-        ):
+        self.add((function.__defaults__, function.__kwdefaults__, vars(function)))
+        for name, value in references(function):
             self._text(name)
-            self.add(cell.cell_contents)
-        for name in sorted(_global_names(function.__code__)):
-            if name in function.__globals__:
-                self._text(name)
-                self.add(function.__globals__[name])
+            self.add(value)
+
+    def _class(self, cls: type) -> None:
+        if _of_library(cls):
+            raise UnhashableError(f"the class {cls.__qualname__}, which is not found by its name")
+        self._text(cls.__qualname__)
+        self.add((type(cls), cls.__bases__))
+        for name in sorted(set(vars(cls)) - _NOT_OF_CLASS):
+            self._text(name)
+            self.add(vars(cls)[name])
 
     def _code(self, code: types.CodeType) -> None:
-        self._sha.update(code.co_code)
-        self.add((code.co_names, code.co_varnames[: code.co_argcount]))
+        self._text(code.co_code)
+        self._text(getattr(code, "co_exceptiontable", b""))
+        arguments = code.co_argcount + code.co_kwonlyargcount
+        self.add((code.co_names, code.co_varnames[:arguments], code.co_freevars, code.co_cellvars))
+        self.add((code.co_argcount, code.co_posonlyargcount, code.co_flags))
         for constant in code.co_consts:
             self.add(constant)
 
 
-def _global_names(code: types.CodeType) -> set[str]:
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= _global_names(constant)
-    return names
+def _name(value: Any) -> tuple[str, str]:
+    """Returns the module and the name that `value` gives as its own."""
+    if isinstance(value, np.ufunc):
+        return "numpy", value.__name__
+    return getattr(value, "__module__", None) or "", getattr(value, "__qualname__", "")
 
 
-def _is_library(value: Any) -> bool:
-    """Whether `value` belongs to an installed library, whose version stands for its code."""
-    module = getattr(value, "__module__", None) or ""
-    return module.split(".")[0] in ("tensorflow", "numpy", "keras", "tf_keras", "builtins")
+def _of_library(value: Any) -> bool:
+    module = sys.modules.get(_name(value)[0])
+    return module is not None and is_library(module)
 
 
-def _names_itself(value: Any) -> bool:
-    """Whether a value's repr tells all of it, as those of dtypes and feature specs do."""
-    kind = type(value)
-    return kind.__module__.split(".")[0] in ("tensorflow", "numpy") and " at 0x" not in repr(value)
+def _found_by_name(value: Any) -> bool:
+    """Whether `value` is what an installed library has under the name that it gives."""
+    module, name = _name(value)
+    if not name or not _of_library(value):
+        return False
+    found: Any = sys.modules[module]
+    for part in name.split("."):
+        found = getattr(found, part, MISSING)
+    return found is value

@@ -185,7 +185,7 @@ class InputFn:
         """Returns the spec of a batch of `mode`; nothing is read."""
         request = self.request(mode, {"batch_size": self.options.batch_size or 1})
         with tf.Graph().as_default():
-            return build_checked(self.plan(request)).element_spec
+            return build_checked(self.plan(request).unread()).element_spec
 
     def request(
         self,

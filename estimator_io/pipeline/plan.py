@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-__all__ = ["Call", "Named", "Plan", "resolve"]
+__all__ = ["Call", "Deferred", "Named", "Plan", "resolve"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -30,6 +30,21 @@ class Named:
     recipe: functools.partial | None = None
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Deferred:
+    """An argument that is made anew whenever a plan is built, and not before.
+
+    Attributes:
+      make: makes the argument; it may touch the disk.
+      printed: what the printed program has in its place.
+      unread: what takes its place in a Dataset that nobody reads.
+    """
+
+    make: Callable[[], Any]
+    printed: Any
+    unread: Any
+
+
 @dataclasses.dataclass(frozen=True)
 class Call:
     """One call: a method of the Dataset so far, or the function that makes the first one.
@@ -38,7 +53,7 @@ class Call:
       stage: the stage of the pipeline that the call belongs to.
       method: the name of a Dataset method, or for the first call of a plan a static one, or a
         plain function that returns a Dataset.
-      args: positional arguments; a `Named` inside is replaced by its value.
+      args: positional arguments; a `Named` or `Deferred` inside is replaced by its value.
       kwargs: keyword arguments, likewise.
     """
 
@@ -59,6 +74,13 @@ class Plan:
         *_, (_, dataset) = self.steps()
         return dataset
 
+    def unread(self) -> Plan:
+        """Returns the plan of a Dataset of the same structure, whose building leaves no trace.
+
+        Only arguments of a call itself are looked at, where stages put what is deferred.
+        """
+        return Plan(tuple(_unread(call) for call in self.calls))
+
     def steps(self) -> Iterator[tuple[Call, Any]]:
         """Yields each call with the Dataset that it made."""
         import tensorflow as tf
@@ -70,8 +92,15 @@ class Plan:
             yield call, dataset
 
 
+def _unread(call: Call) -> Call:
+    args = tuple(arg.unread if isinstance(arg, Deferred) else arg for arg in call.args)
+    return dataclasses.replace(call, args=args)
+
+
 def resolve(value: Any) -> Any:
-    """Returns `value` with every `Named` in it replaced by what it stands for."""
+    """Returns `value` with every `Named` and `Deferred` in it replaced by what it stands for."""
+    if isinstance(value, Deferred):
+        return value.make()
     if isinstance(value, Named):
         return resolve(value.value)
     if isinstance(value, Plan):

@@ -22,7 +22,7 @@ def skips_at(source: Source, options: Options) -> str:
     """
     if options.cache is not None or options.filter or options.flat_map:
         return "rows"
-    return "source" if source.starts_by_index else "read"
+    return "source" if source.starts_anywhere else "read"
 
 
 def start_of_source(source: Source, options: Options, start: Start | None) -> Start | None:

@@ -52,8 +52,8 @@ def require_rows(source: Source, options: Options, request: stages.Request, done
         )
     if held is not None and held < needed:
         raise NoDataError(
-            f"{held} rows are left to {request.mode} on: in {options.epochs} epochs they do not fill"
-            f" one batch of {request.batch_size}, and drop_remainder=True drops it. Expected: at"
+            f"{held} rows are left to {request.mode} on: {options.epochs} epochs do not fill one"
+            f" batch of {request.batch_size}, and drop_remainder=True drops it. Expected: at"
             " least one batch. Give a smaller batch_size, or drop_remainder=False."
         )
     done.add(request.mode)

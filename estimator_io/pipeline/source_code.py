@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from estimator_io.pipeline.plan import Call, Named, Plan
+from estimator_io.pipeline.plan import Call, Deferred, Named, Plan
 
 __all__ = ["print_plan"]
 
@@ -87,6 +87,8 @@ class _Printer:
         """Returns an expression for `value`, noting what it needs."""
         if isinstance(value, Named):
             return self._named(value)
+        if isinstance(value, Deferred):
+            return self.value(value.printed)
         if isinstance(value, Plan):
             return functools.reduce(
                 lambda owner, call: self._call(call, owner), value.calls, "tf.data.Dataset"

@@ -17,7 +17,7 @@ from typing import Any
 from estimator_io.ops.filters import condition
 from estimator_io.ops.order import numbered, positions, repeat_shuffled, with_seed
 from estimator_io.pipeline.batching import batch_calls
-from estimator_io.pipeline.cache import cache_prefix
+from estimator_io.pipeline.cache import cache_path
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.parallel import number_or_autotune, parallel, tf_options
 from estimator_io.pipeline.plan import Call, Named, Plan
@@ -78,10 +78,9 @@ class Request:
 
 def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
     """Returns the calls that build the pipeline of `source` and `options` for `request`."""
-    whole = vectorised(source, options)
-    if request.start is not None and source.takes_blocks and not source.starts_by_index:
-        whole = False  # the rows that are passed over need not fill blocks
-    if whole:
+    # Rows must be counted to pass over some of them, so what comes in batches is taken apart.
+    passes_rows = request.start is not None and not source.starts_anywhere
+    if vectorised(source, options) and not (source.takes_blocks and passes_rows):
         calls = _whole_batches(source, options, request)
     else:
         calls = [
@@ -198,13 +197,8 @@ def rows_in_order(
 def _cache(source: Source, options: Options, request: Request) -> list[Call]:
     if options.cache is None:
         return []
-    calls = [
-        Call(
-            "cache",
-            "cache",
-            (cache_prefix(source, options, _cached_order(source, options, request)),),
-        )
-    ]
+    order = functools.partial(_cached_order, source, options, request)
+    calls = [Call("cache", "cache", (cache_path(source, options, order),))]
     if not request.ordered:
         return calls
     epochs = Order(

@@ -25,7 +25,7 @@ def terms_of(
       replicas: how many replicas take a batch of this pipeline in one step.
     """
     index, count = request.shard
-    counted = source.starts_by_index or options.cache is not None
+    counted = source.starts_anywhere or options.cache is not None
     if options.filter or options.flat_map:
         counted = False
     rows = source.num_rows if counted else None

@@ -27,7 +27,7 @@ class Order:
       read_calls: calls that the read may make at once; None leaves it to AUTOTUNE.
       block: rows to take at once, where the source can take many.
       start: the epochs to read where an interrupted training goes on. `start.skip_rows` is given to
-        indexed sources alone: they pass over these rows of the first epoch without reading them.
+        sources that start anywhere: they pass over these rows of the first epoch without reading.
     """
 
     shuffle: bool
@@ -49,17 +49,16 @@ class Source(abc.ABC):
       decode: turns what `rows` yields into a row's (features, labels, weights), row by row; None
         where the rows are that already.
       decode_batch: does the same for a batch of rows at once; None where only `decode` can.
+      starts_anywhere: whether `calls` passes over `Order.start.skip_rows` rows, unread.
       takes_blocks: whether `rows` yields batches of rows, `Order.block` of them at a time.
-      starts_by_index: whether `calls` honours `Order.start.skip_rows`, so that what is passed over
-        is not read; other sources are read from where the call began, and their rows dropped.
       holds_rows: whether the source is known to hold a row, without reading it.
       class_names: the classes that integer labels stand for, where the source knows them.
     """
 
     decode: Any = None
     decode_batch: Any = None
+    starts_anywhere: bool = False
     takes_blocks: bool = False
-    starts_by_index: bool = False
     holds_rows: bool = True
     class_names: tuple[str, ...] | None = None
 

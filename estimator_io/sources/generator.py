@@ -11,9 +11,9 @@ from estimator_io.ops.generator import generated_rows, sequence_batch
 from estimator_io.ops.order import epoch_order
 from estimator_io.pipeline.plan import Call
 from estimator_io.sources.base import Order, Source
+from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 from estimator_io.sources.function import FunctionSource
 from estimator_io.sources.signature import Signature
-from estimator_io.sources.table import epoch_numbers
 
 __all__ = ["GeneratorSource", "SequenceSource", "is_sequence"]
 
@@ -97,9 +97,8 @@ class SequenceSource(Source):
                 Call("shuffle", "flat_map", (functools.partial(epoch_order, **where),)),
             ]
         else:
-            calls = [Call("source", "range", (index, self._size, count))]
-            if order.epochs != 1:
-                calls.append(Call("epochs", "repeat", (order.epochs,)))
+            batches = Call("source", "range", (index, self._size, count))
+            calls = [batches, *repeat_calls(order)]
         take = functools.partial(
             sequence_batch, sequence=self._sequence, **self._signature.arguments()
         )

@@ -12,9 +12,10 @@ from estimator_io.ops import lines as line_ops
 from estimator_io.pipeline.parallel import number_or_autotune, parallel
 from estimator_io.pipeline.plan import Call, Named
 from estimator_io.sources.base import Order, Source
+from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 from estimator_io.sources.files import FileList
 from estimator_io.sources.head import Layout, head_lines
-from estimator_io.sources.table import TableSource, epoch_numbers, file_identity
+from estimator_io.sources.table import TableSource, file_identity
 
 __all__ = ["LineStream", "LineTable", "line_source"]
 
@@ -161,7 +162,7 @@ class LineStream(Source):
 
     def calls(self, order: Order) -> list[Call]:
         """Returns: files in order, their lines interleaved, shuffled through a buffer, parsed."""
-        files, numbers, rest = self._shard(order)
+        files, numbers, shard = self._shard(order)
         facts = dataclasses.asdict(self._layout)
         del facts["quoted"]
         kwargs: dict[str, Any] = {
@@ -172,13 +173,12 @@ class LineStream(Source):
             "num_parallel_calls": number_or_autotune(order.read_calls),
         }
         if order.shuffle:
-            kwargs |= {"buffer_size": order.buffer_size, "seed": order.seed}
+            kwargs |= {"buffer_size": order.buffer_size, "seed": order.seed, "shard": shard}
             epoch = functools.partial(line_ops.lines_of_epoch, **kwargs)
-            calls = [epoch_numbers(order), Call("shuffle", "flat_map", (epoch,)), *rest]
+            calls = [epoch_numbers(order), Call("shuffle", "flat_map", (epoch,))]
         else:
-            calls = [Call("source", line_ops.read_lines, (), kwargs), *rest]
-            if order.epochs != 1:
-                calls.append(Call("epochs", "repeat", (order.epochs,)))
+            rest = [] if shard is None else [Call("shard", "shard", shard)]
+            calls = [Call("source", line_ops.read_lines, (), kwargs), *rest, *repeat_calls(order)]
         parse = functools.partial(line_ops.parse_stream, parse=self._decode_lines)
         parsed, split = blocks(order.block, STREAM_ROW_BYTES)
         return [
@@ -188,15 +188,15 @@ class LineStream(Source):
             *split,
         ]
 
-    def _shard(self, order: Order) -> tuple[Named, Named, list[Call]]:
+    def _shard(self, order: Order) -> tuple[Named, Named, tuple[int, int] | None]:
         """Shares out whole files where there are enough of them, else single lines."""
         index, count = order.shard
         if len(self._files.value) < count:
-            return self._files, self._numbers(0, 1), [Call("shard", "shard", (count, index))]
+            return self._files, self._numbers(0, 1), (count, index)
         if count == 1:
-            return self._files, self._numbers(0, 1), []
+            return self._files, self._numbers(0, 1), None
         files = Named("files_of_this_worker", self._files.value[index::count])
-        return files, self._numbers(index, count), []
+        return files, self._numbers(index, count), None
 
     def _numbers(self, first: int, step: int) -> Named:
         """Returns the indices, among all files, of those that one worker reads."""

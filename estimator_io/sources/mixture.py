@@ -41,13 +41,8 @@ class MixtureSource(Source):
         self._require_same_rows()
 
     @property
-    def num_rows(self) -> int | None:
-        """Rows in all sources together, None where one cannot tell."""
-        counts = [
-            None if _drops_rows(options) else source.num_rows for source, options in self._parts
-        ]
-        known = [count for count in counts if count is not None]
-        return sum(known) if len(known) == len(counts) else None
+    def num_rows(self) -> None:
+        """None: sources come to their ends at different times, so there is no common epoch."""
 
     @property
     def indexed(self) -> bool:

@@ -14,8 +14,9 @@ from estimator_io.ops import parquet
 from estimator_io.pipeline.parallel import parallel
 from estimator_io.pipeline.plan import Call, Named
 from estimator_io.sources.base import Order, Source
+from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 from estimator_io.sources.files import FileList
-from estimator_io.sources.table import BLOCK_ROWS, epoch_numbers, file_identity
+from estimator_io.sources.table import BLOCK_ROWS, file_identity
 
 __all__ = ["ParquetSource", "column_type", "read_schema"]
 
@@ -126,9 +127,8 @@ class ParquetSource(Source):
             calls = [epoch_numbers(order), Call("shuffle", "flat_map", (epoch,))]
         else:
             read = functools.partial(parquet.read_groups, **facts)
-            calls = [Call("source", "range", (first, self.num_groups, step))]
-            if order.epochs != 1:
-                calls.append(Call("epochs", "repeat", (order.epochs,)))
+            groups = Call("source", "range", (first, self.num_groups, step))
+            calls = [groups, *repeat_calls(order)]
         return [
             *calls,
             Call("read", "map", (read,), at_once),

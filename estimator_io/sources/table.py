@@ -45,8 +45,8 @@ class TableSource(Source):
       split: ("train", fraction) or ("validation", fraction): the part of the rows to use.
     """
 
+    starts_anywhere = True
     takes_blocks = True
-    starts_by_index = True
 
     def __init__(
         self,
@@ -143,6 +143,9 @@ class TableSource(Source):
     def _counted(self, name: str, **share: int) -> Named:
         """Returns a number of rows that a printed program counts for itself."""
         rows = self._rows or next(iter(leaves(self._named, "").values()))
+        if listing.count_rows(rows.value) != self.num_rows:  # rows that are no array's
+            value = len(range(share["first"], self.num_rows, share["step"])) if share else None
+            return Named(name, self.num_rows if value is None else value)
         if not share:
             return Named(name, self.num_rows, functools.partial(listing.count_rows, rows))
         value = len(range(share["first"], self.num_rows, share["step"]))

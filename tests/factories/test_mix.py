@@ -22,7 +22,7 @@ def test_evaluation_reads_each_row_of_each_source_once(draw, how):
     found = values(draw(lambda: fn("eval"), how))
     assert sorted(found) == [*range(5), *range(100, 120)]
     assert [x for x in found if x < 100] == list(range(5))
-    assert (fn.num_rows, fn.num_batches("eval")) == (25, 7)
+    assert (fn.num_rows, fn.num_batches("eval")) == (None, None)
 
 
 def test_endless_training_keeps_the_shares(draw):

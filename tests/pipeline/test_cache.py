@@ -1,10 +1,20 @@
 """The cache folder: shared, invalidated by what it depends on, and not stopped by a lock."""
 
+import collections
+import functools
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import estimator_io
+from estimator_io.pipeline import cache
 from estimator_io.pipeline.identity import UnhashableError, digest
 
 
@@ -158,3 +168,278 @@ def test_digests_tell_apart_what_a_function_does(monkeypatch):
 def test_what_has_no_content_to_compare_has_no_digest():
     with pytest.raises(UnhashableError, match="object of type object"):
         digest(object())
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Returns a function that writes a module `name`, imports it anew and returns it."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    made = set()
+
+    def write(name, text):
+        (tmp_path / f"{name}.py").write_text(text)
+        made.add(name)
+        for known in made:
+            sys.modules.pop(known, None)
+        importlib.invalidate_caches()
+        return importlib.import_module(name)
+
+    yield write
+    for name in made:
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import hlp\nparse = lambda x: hlp.s(x)",
+        "import hlp as h\nparse = lambda x: (lambda y: h.s(y))(x)",
+        "def parse(x):\n    import hlp\n    return hlp.s(x)",
+        "def parse(x):\n    import hlp as h\n    y = x\n    return h.s(y)",
+        "def parse(x):\n    from hlp import s as t\n    return t(x)",
+        "def parse(x):\n    import hlp\n    return [hlp.s(y) for y in x]",
+        "def parse(x):\n    from hlp import t, s as r\n    return r(x)",
+        "def make():\n    import hlp\n    return lambda x: hlp.s(x)\nparse = make()",
+    ],
+)
+def test_a_helper_in_a_module_counts_and_its_neighbours_do_not(written, text):
+    found = []
+    for factor, other in ((1, 1), (2, 1), (2, 2), (1, 1)):
+        written("hlp", f"def s(x): return x * {factor}\nt = 1\ndef other(x): return {other}")
+        found.append(digest(written("user", text).parse))
+    assert found[0] == found[3] != found[1] == found[2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import pkg.sub.hlp\ndef parse(x): return pkg.sub.hlp.s(x)",
+        "def parse(x):\n    import pkg.sub.hlp\n    return pkg.sub.hlp.s(x)",
+        "def parse(x):\n    import pkg.sub.hlp as h\n    return h.s(x)",
+        "def parse(x):\n    from pkg import sub as one, two\n    return one.hlp.s(two.t)",
+        "def parse(x):\n    from pkg.sub.hlp import s\n    return s(x)",
+    ],
+)
+def test_a_helper_in_a_package_counts(written, tmp_path, text):
+    (tmp_path / "pkg" / "sub").mkdir(parents=True)
+    (tmp_path / "pkg" / "__init__.py").write_text("from pkg.sub import hlp")
+    (tmp_path / "pkg" / "two.py").write_text("t = 1")
+    found = []
+    for factor in (1, 2, 1):
+        for name in ("pkg", "pkg.sub", "pkg.two", "pkg.sub.hlp"):
+            sys.modules.pop(name, None)
+        (tmp_path / "pkg" / "sub" / "hlp.py").write_text(f"def s(x): return x * {factor}")
+        found.append(digest(written("user", text).parse))
+    assert found[0] == found[2] != found[1]
+
+
+@pytest.mark.parametrize(
+    "body", ["getattr(hlp, 's')(x)", "(lambda m: m)(hlp)", "eval('hlp.s(x)')", "hlp"]
+)
+def test_a_module_used_as_a_value_has_no_digest(written, body):
+    written("hlp", "def s(x): return x")
+    with pytest.raises(UnhashableError, match=r"used as a value|eval"):
+        digest(written("user", f"import hlp\nparse = lambda x: {body}").parse)
+
+
+def test_values_that_differ_have_digests_that_differ():
+    def plus(x):
+        return x + 1
+
+    def dbl(x):
+        return x * 2
+
+    def chain(x, steps):
+        return functools.reduce(lambda value, step: step(value), steps, x)
+
+    def noted(note):
+        def function(x):
+            return x
+
+        function.note = note
+        return function
+
+    def parser(number):
+        class Parser:
+            @staticmethod
+            def read(x):
+                return x + number
+
+        return Parser
+
+    long = np.arange(3000)
+    changed = np.where(long == 1500, 0, long)
+    pairs = [
+        [functools.partial(chain, steps=(plus, dbl, last)) for last in (plus, dbl)],
+        [{"b": {"j": 0}, "k": 7}, {"b": {"j": 0, "k": 7}}],
+        [tf.constant(long), tf.constant(changed)],
+        [{b"a": 1}.get, {b"a": 2}.get],
+        [np.ma.array([1, 2], mask=mask) for mask in ([0, 1], [1, 0])],
+        [np.zeros(2, [("a", "i4"), ("b", "i4")]), np.zeros(2, [("a", "i4"), ("c", "i4")])],
+        [noted(1), noted(2)],
+        [parser(1), parser(2)],
+        [collections.defaultdict(int), collections.defaultdict(float)],
+        [re.compile("a").match, re.compile("b").match],
+        [tf.function(plus), tf.function(dbl)],
+    ]
+    for one, other in pairs:
+        assert digest(one) == digest(one)
+        assert digest(one) != digest(other), one
+
+
+class Plain:
+    """An object that says of itself what every one of its kind says."""
+
+    def __repr__(self):
+        return "Plain()"
+
+
+def test_a_digest_is_the_same_in_every_process():
+    code = (
+        "import numpy as np, re, tensorflow as tf\n"
+        "from estimator_io.pipeline.identity import digest\n"
+        "class Own:\n    def f(self, x): return x in {'a', 'b', 'c'}\n"
+        "print(digest({'a', 'b', 'c'}, Own, Own.f, lambda x: Own().f(re.sub('a', 'b', x)),"
+        " len, np.mean, np.add, tf.constant(1), tf.function(lambda x: tf.add(x, max(x, 1)))))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tf.Variable(np.arange(3000)),
+        Plain,
+        lambda: functools.partial(Plain().__repr__),
+        lambda: np.array([(1, "a")], [("a", "i4"), ("b", object)]),
+        lambda: np.frompyfunc(lambda x: x + 1, 1, 1),
+        lambda: np.vectorize(lambda x: x + 1),
+        lambda: tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, 0, -1, -2),
+        lambda: (lambda numbers: [numbers.append(numbers), numbers][1])([]),
+    ],
+)
+def test_what_could_only_be_guessed_has_no_digest(make):
+    with pytest.raises(UnhashableError):
+        digest(make())
+
+
+def test_what_parse_functions_are_usually_made_of_has_a_digest():
+    pair = collections.namedtuple("pair", ["a", "b"])
+
+    def parse(path, sizes=(2, 3)):
+        from os import path as paths
+
+        image = tf.image.resize(tf.io.decode_image(tf.io.read_file(path)), sizes)[..., 0]
+        return pair(image, np.float32(len(paths.sep)))
+
+    for value in (parse, tf.function(parse), functools.partial(parse, sizes=[1, 2]), pair(1, 2)):
+        assert digest(value) == digest(value)
+
+
+def test_two_datasets_of_one_pipeline_may_be_read_at_once(counted, tmp_path):
+    files, make_parse, count = counted
+    fn = estimator_io.input_fn(
+        files, parse=make_parse(1), cache=str(tmp_path / "c"), batch_size=1, shuffle=False, epochs=1
+    )
+    both = zip(fn("train"), fn("eval"), strict=True)
+    assert [(int(one[0]), int(other[0])) for one, other in both] == [(i, i) for i in range(6)]
+    read = count()
+    assert rows(fn) == rows(fn, "train") == [0, 1, 2, 3, 4, 5]
+    assert count() == read
+
+
+def test_a_dataset_read_again_reads_its_own_cache(counted, tmp_path):
+    files, make_parse, count = counted
+    fn = estimator_io.input_fn(files, parse=make_parse(1), cache=str(tmp_path / "c"), batch_size=2)
+    dataset = fn("eval")
+    for _ in range(2):
+        assert np.concatenate(list(dataset.as_numpy_iterator())).tolist() == [0, 1, 2, 3, 4, 5]
+    assert count() == 6
+
+
+PROGRAM = """
+import os, sys, time
+import numpy as np, tensorflow as tf, estimator_io
+folder, ready, last = sys.argv[1:]
+fn = estimator_io.input_fn(np.arange(50), cache=folder, batch_size=1, filter=lambda x: x < 50)
+built = fn("eval")
+print("built", flush=True)
+sys.stdin.readline()
+got = [int(row[0]) for row in built]
+assert got == list(range(50)), got
+fn("eval")
+fn.replace(filter=lambda x: x < 40)("eval")
+if last == "kill":
+    os.kill(os.getpid(), 9)
+"""
+
+
+def program(folder, last):
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, folder, "", last],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_programs_may_start_on_one_empty_folder_and_leave_no_debris(tmp_path):
+    folder = tmp_path / "c"
+    children = [program(str(folder), last) for last in ("kill", "exit")]
+    for child in children:
+        assert child.stdout.readline() == "built\n"
+    for child in children:
+        child.stdin.write("\n")
+        child.stdin.flush()
+    assert [child.wait(120) for child in children] == [-9, 0]
+    for child in children:
+        child.stdin.close()
+        child.stdout.close()
+    left = [path for path in folder.iterdir() if not (path / "rows.index").exists()]
+    assert len(left) == 1  # that of the killed one
+    fn = estimator_io.input_fn(np.arange(3), cache=str(folder), batch_size=1)
+    assert rows(fn) == [0, 1, 2]
+    assert not left[0].exists()
+
+
+def test_generations_of_the_living_and_of_other_hosts_are_kept(tmp_path):
+    notes = {
+        "dead": {"host": cache._host(), "pid": 2**22 + 1},
+        "alive": {"host": cache._host(), "pid": 1},
+        "elsewhere": {"host": "another", "pid": 2**22 + 1},
+        "strange": [1],
+    }
+    for name, note in notes.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "owner.json").write_text(json.dumps(note))
+    (tmp_path / "users").mkdir()
+    estimator_io.input_fn(np.arange(3), cache=str(tmp_path), batch_size=1)("eval")
+    assert {"alive", "elsewhere", "strange", "users"} < {path.name for path in tmp_path.iterdir()}
+    assert not (tmp_path / "dead").exists()
+
+
+def test_planning_neither_touches_the_disk_nor_warns(tmp_path, caplog):
+    folder = tmp_path / "c"
+    fn = estimator_io.input_fn(np.arange(3), parse=Adder().parse, cache=str(folder), batch_size=1)
+    program = fn.source_code("eval")
+    assert repr(str(folder / "rows")) in program
+    assert fn.element_spec.dtype == fn.spec("eval").dtype == tf.int64
+    repr(fn)
+    assert not folder.exists()
+    assert "cannot be compared" not in caplog.text
+
+
+class Adder:
+    def parse(self, x):
+        return x + 1

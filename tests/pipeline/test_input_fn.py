@@ -212,7 +212,7 @@ def test_a_batch_that_never_fills_is_an_error():
 
 def test_a_batch_that_a_filter_leaves_unfilled_is_an_error():
     fn = make(epochs=1, batch_size=8, drop_remainder=True, filter=lambda f, y: y > 0)
-    with pytest.raises(NoDataError, match="5 rows are left.*do not fill one batch of 8"):
+    with pytest.raises(NoDataError, match=r"5 rows are left.*do not fill one batch of 8"):
         fn("train")
     assert fn.replace(epochs=2)("train") is not None
 

@@ -268,6 +268,63 @@ def test_what_is_skipped_and_the_rest_are_the_whole(kind, size, options, at):
     assert [b.tolist() for b in rest] == whole[at : at + 6]
 
 
+def sources(folder):
+    """Returns a pipeline of 17 rows for every kind of source, by its name."""
+    import pyarrow
+    import pyarrow.parquet
+
+    csv = folder / "rows.csv"
+    csv.write_text("x\n" + "".join(f"{i}\n" for i in range(17)))
+    parquet = folder / "rows.parquet"
+    table = pyarrow.table({"x": np.arange(17)})
+    pyarrow.parquet.write_table(table, parquet, row_group_size=5)
+    records = str(folder / "rows.tfrecord")
+    with tf.io.TFRecordWriter(records) as writer:
+        for i in range(17):
+            writer.write(str(i))
+    options = {"batch_size": 3, "seed": 5}
+
+    class Batches(tf.keras.utils.Sequence):
+        def __len__(self):
+            return 6
+
+        def __getitem__(self, at):
+            return np.arange(17)[at * 3 : at * 3 + 3]
+
+    def column(features):
+        return features["x"]
+
+    def generate():
+        yield from range(17)
+
+    array = estimator_io.input_fn(np.arange(17), **options)
+    return {
+        "csv, indexed": estimator_io.csv_input_fn(csv, batch_map=column, **options),
+        "csv, stream": estimator_io.csv_input_fn(csv, batch_map=column, stream=True, **options),
+        "parquet": estimator_io.parquet_input_fn(parquet, batch_map=column, **options),
+        "records": estimator_io.tfrecord_input_fn(records, None, **options),
+        "generator": estimator_io.generator_input_fn(generate, **options),
+        "sequence": estimator_io.generator_input_fn(Batches(), **options),
+        "mixture": estimator_io.mix([array, array], [0.7, 0.3], **options),
+    }
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize("epochs", [None, 3])
+def test_every_kind_of_source_goes_on_where_it_stood(tmp_path, shuffle, epochs):
+    for name, plain in sources(tmp_path).items():
+        fn = plain.replace(shuffle=shuffle, epochs=epochs)
+        whole = [np.asarray(b).tolist() for b in fn("train").take(15).as_numpy_iterator()]
+        about = terms(batch_size=3, epochs=epochs, rows_per_epoch=fn.num_rows)
+        first = next_run([], 0, about)
+        for at in (1, 8):
+            run = dataclasses.replace(
+                first, from_step=at, rows=first.rows_at(at), batches=first.batches_at(at)
+            )
+            rest = started(fn, run).take(5).as_numpy_iterator()
+            assert [np.asarray(b).tolist() for b in rest] == whole[at : at + 5], (name, at)
+
+
 def test_batches_by_length_are_skipped_as_batches():
     fn = estimator_io.input_fn(
         np.arange(1, 20),

@@ -53,7 +53,7 @@ def test_labels_may_be_looked_up_by_path(tree):
     labels = {"c.wav": 7, "a/1.wav": 9, "b/2.wav": 8}
     fn = estimator_io.input_fn(["b/2.wav", "c.wav"], labels=labels, batch_size=2)
     assert labels_of(fn) == [8, 7]
-    with pytest.raises(SourceError, match="no entry for 'a/deep/er/3.wav'"):
+    with pytest.raises(SourceError, match=r"no entry for 'a/deep/er/3\.wav'"):
         estimator_io.input_fn("a/**/*.wav", labels=labels, batch_size=2)
 
 

@@ -140,12 +140,11 @@ class TableSource(Source):
         rows_of = functools.partial(epoch_order, seed=order.seed, **kwargs)
         return [epoch_numbers(order), Call("shuffle", "flat_map", (rows_of,))]
 
-    def _counted(self, name: str, **share: int) -> Named:
+    def _counted(self, name: str, **share: int) -> Named | int:
         """Returns a number of rows that a printed program counts for itself."""
         rows = self._rows or next(iter(leaves(self._named, "").values()))
         if listing.count_rows(rows.value) != self.num_rows:  # rows that are no array's
-            value = len(range(share["first"], self.num_rows, share["step"])) if share else None
-            return Named(name, self.num_rows if value is None else value)
+            return len(range(share.get("first", 0), self.num_rows, share.get("step", 1)))
         if not share:
             return Named(name, self.num_rows, functools.partial(listing.count_rows, rows))
         value = len(range(share["first"], self.num_rows, share["step"]))

@@ -407,7 +407,8 @@ def test_programs_may_start_on_one_empty_folder_and_leave_no_debris(tmp_path):
         child.stdin.close()
         child.stdout.close()
     left = [path for path in folder.iterdir() if not (path / "rows.index").exists()]
-    assert len(left) == 1  # that of the killed one
+    # That of the killed one, unless the other built its last pipeline after the kill.
+    assert len(left) <= 1
     fn = estimator_io.input_fn(np.arange(3), cache=str(folder), batch_size=1)
     assert rows(fn) == [0, 1, 2]
     assert not left[0].exists()

@@ -97,8 +97,9 @@ def input_fn(
       interleave: record files that are read at once. Part of the order, so never chosen by the
         machine's cores.
       prefetch: batches made ahead of the step; None leaves it to AUTOTUNE.
-      threads: threads of this pipeline; None takes 16 or the number of cores, whichever is more. A
-        waiting read holds a thread, so AUTOTUNE can overlap no more reads than there are threads.
+      threads: threads of this pipeline; None takes two a core, and at least 16 for remote files. A
+        waiting read holds a thread, so AUTOTUNE can overlap no more reads than there are threads;
+        give more where rows wait for a slow disk or a service.
       deterministic: False lets tf.data hand rows on in the order in which they become ready.
 
     Returns:

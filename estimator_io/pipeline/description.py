@@ -8,7 +8,6 @@ from typing import Any
 
 from estimator_io.pipeline import stages
 from estimator_io.pipeline.options import Options
-from estimator_io.pipeline.parallel import default_threads
 from estimator_io.sources.base import Source
 
 __all__ = ["describe"]
@@ -33,7 +32,7 @@ def _lines(source: Source, options: Options, *, seed: int) -> Iterator[tuple[str
     yield "", _function(options.batch_map, options, "batch_map")
     yield "epochs", "endless in training" if options.epochs is None else f"{options.epochs}"
     prefetch = "AUTOTUNE" if options.prefetch is None else options.prefetch
-    yield "prefetch", f"{prefetch} batches, {options.threads or default_threads()} threads"
+    yield "prefetch", f"{prefetch} batches, {stages.threads(source, options)} threads"
 
 
 def _shuffle(source: Source, options: Options, seed: int) -> str:

@@ -19,7 +19,7 @@ from estimator_io.ops.order import numbered, positions, repeat_shuffled, with_se
 from estimator_io.pipeline.batching import batch_calls
 from estimator_io.pipeline.cache import cache_path
 from estimator_io.pipeline.options import Options
-from estimator_io.pipeline.parallel import number_or_autotune, parallel, tf_options
+from estimator_io.pipeline.parallel import default_threads, number_or_autotune, parallel, tf_options
 from estimator_io.pipeline.plan import Call, Named, Plan
 from estimator_io.pipeline.position import after_batch, numbers_from, skip_rows, start_of_source
 from estimator_io.position.start import Start
@@ -100,10 +100,15 @@ def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
             Call(
                 "options",
                 "apply",
-                (tf_options(options.threads, deterministic=options.deterministic),),
+                (tf_options(threads(source, options), deterministic=options.deterministic),),
             ),
         )
     )
+
+
+def threads(source: Source, options: Options) -> int:
+    """Returns the threads of the pipeline's pool: as given, or as what it does asks for."""
+    return options.threads or default_threads(waits=source.waits)
 
 
 def vectorised(source: Source, options: Options) -> bool:

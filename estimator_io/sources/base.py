@@ -52,6 +52,7 @@ class Source(abc.ABC):
       starts_anywhere: whether `calls` passes over `Order.start.skip_rows` rows, unread.
       takes_blocks: whether `rows` yields batches of rows, `Order.block` of them at a time.
       holds_rows: whether the source is known to hold a row, without reading it.
+      waits: whether reading a row waits for a network.
       class_names: the classes that integer labels stand for, where the source knows them.
     """
 
@@ -60,6 +61,7 @@ class Source(abc.ABC):
     starts_anywhere: bool = False
     takes_blocks: bool = False
     holds_rows: bool = True
+    waits: bool = False
     class_names: tuple[str, ...] | None = None
 
     @property

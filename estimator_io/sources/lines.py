@@ -140,6 +140,7 @@ class LineStream(Source):
 
     def __init__(self, files: FileList, layout: Layout, decode: functools.partial[Any]) -> None:
         self._files = files
+        self.waits = any("://" in file for file in files.value)
         self._layout = layout
         self._decode_lines = decode
         if not any(

@@ -36,6 +36,7 @@ class MixtureSource(Source):
         self.holds_rows = all(
             source.holds_rows and not _drops_rows(options) for source, options in parts
         )
+        self.waits = any(source.waits for source, _ in parts)
         names = {source.class_names for source, _ in parts}
         self.class_names = names.pop() if len(names) == 1 else None
         self._require_same_rows()

@@ -62,6 +62,7 @@ class TableSource(Source):
         self._named = named
         self._words = words
         self.files = files
+        self.waits = any("://" in file for file in files)
         self._rows = None if split is None else _split_rows(len(self._arrays[0]), split)
         self.decode = decode
 

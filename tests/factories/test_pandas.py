@@ -63,10 +63,10 @@ def test_every_argument_of_the_old_function_is_taken_in_its_place():
 
 
 def test_it_gives_what_the_old_function_gives(draw):
-    tf = pytest.importorskip("tensorflow")
-    old = getattr(getattr(tf.compat.v1, "estimator", None), "inputs", None)
-    if old is None:
-        pytest.skip("this TensorFlow has no estimator")
+    import tensorflow as tf
+
+    estimator_io.compat.install()
+    old = tf.compat.v1.estimator.inputs
     x, v1 = frame().astype({"s": object}), tf.compat.v1  # it knows no newer type of texts
     y = pd.DataFrame({"p": np.arange(10), "q": np.arange(10.0)}, index=x.index)
     for labels in (None, y["p"], y):

@@ -118,6 +118,14 @@ def test_the_repr_names_every_stage_in_order_and_what_decides_its_cost():
         assert words in text
 
 
+def test_remote_files_get_a_pool_of_threads_that_may_wait():
+    with tf.io.gfile.GFile("ram://threads/a.txt", "w") as file:
+        file.write("x")
+    remote = estimator_io.input_fn("ram://threads/a.txt", batch_size=1)
+    assert int(repr(remote).split(" threads")[0].split()[-1]) >= 16
+    assert "3 threads" in repr(make(threads=3))
+
+
 def test_each_pass_of_fit_over_a_finite_dataset_has_an_order_and_noise_of_its_own():
     def noise(features, label, seed):
         return {"x": tf.random.stateless_uniform([], seed, 0, 1 << 60, tf.int64)}, features["x"]

@@ -15,8 +15,8 @@ __all__ = ["default_threads", "number_or_autotune", "parallel", "tf_options"]
 # AUTOTUNE never runs more calls at once than the pipeline's pool has threads, and TensorFlow's own
 # pool has one a core, so waits for storage overlap no more than there are cores: on 2 cores a map
 # that waits 40 ms a row gave 48 rows/s, with 16 threads 387. But threads that compute take turns
-# with the one that runs the step: where preparation just fits behind the step, 16 threads on 2 cores
-# cost 15 % of the steps, 8 cost 11 %, and 4 cost 2 %, within the noise (docs/benchmarks.md).
+# with the one that runs the step: where preparation just fits behind the step, 16 threads on 2
+# cores cost 15 % of the steps, 8 cost 11 %, and 4 cost 2 %, within the noise (docs/benchmarks.md).
 THREADS_PER_CORE = 2
 THREADS_THAT_WAIT = 16
 

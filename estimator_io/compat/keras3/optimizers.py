@@ -96,7 +96,8 @@ def _learning_rate(optimizer: Any) -> Any:
         return schedule.from_config(rate.get_config())
     value = getattr(rate, "value", rate)
     if isinstance(getattr(value, "handle", None), ops.EagerTensor):
-        with context.eager_mode():
+        eagerly: Any = context.eager_mode()  # TF 2.15 annotates it as the generator inside
+        with eagerly:
             return float(value.numpy())
     return _given_rates.get(optimizer, rate)
 

@@ -39,10 +39,11 @@ $(VENV)/.installed: pyproject.toml
 	$(VENV)/bin/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
+# Newer pyarrow and pandas want NumPy 2, and TensorFlow 2.15 wants NumPy 1.
 $(VENV_LEGACY)/.installed: pyproject.toml
 	$(PYTHON_LEGACY) -m venv $(VENV_LEGACY)
 	$(VENV_LEGACY)/bin/python -m pip install --quiet --upgrade pip
-	$(VENV_LEGACY)/bin/python -m pip install --quiet --editable '.[dev]' 'tensorflow==2.15.1'
+	$(VENV_LEGACY)/bin/python -m pip install --quiet --editable '.[dev]' 'tensorflow==2.15.1' 'pyarrow<22' 'pandas<3'
 	touch $@
 
 clean:

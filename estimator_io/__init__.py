@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from estimator_io.factories.parquet import parquet_input_fn
     from estimator_io.factories.text import text_input_fn
     from estimator_io.factories.tfrecord import tfrecord_input_fn
+    from estimator_io.hooks.position import PositionCallback
     from estimator_io.pipeline.input_fn import InputFn
-    from estimator_io.position.callback import PositionCallback
 
 __version__ = "0.1.0"
 
@@ -43,7 +43,7 @@ _HOMES = {
     "ModeError": "errors",
     "NoDataError": "errors",
     "OptionError": "errors",
-    "PositionCallback": "position.callback",
+    "PositionCallback": "hooks.position",
     "PositionError": "errors",
     "SourceError": "errors",
     "StructureError": "errors",

@@ -28,7 +28,7 @@ MODULES_WITH_EXAMPLES = [
     "estimator_io.factories.text",
     "estimator_io.factories.tfrecord",
     "estimator_io.pipeline.input_fn",
-    "estimator_io.position.callback",
+    "estimator_io.hooks.position",
 ]
 
 
@@ -78,13 +78,41 @@ def test_every_error_is_ours_and_a_builtin_that_people_catch():
             assert issubclass(kind, (ValueError, TypeError, ImportError))
 
 
+def imported_modules(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        if isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
 def test_estimator_io_never_imports_migration():
     for path in (ROOT / "estimator_io").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom):
-                names = [node.module or ""]
-            assert not any(name.split(".")[0] == "migration" for name in names), path
+        for name in imported_modules(path):
+            assert name.split(".")[0] != "migration", path
+
+
+# What each folder must not know, so that the way of the data can be read from the bottom.
+ABOVE = {
+    "ops": {"plan", "sources", "pipeline", "position", "factories", "hooks", "cli"},
+    "plan": {"sources", "pipeline", "position", "factories", "hooks", "cli"},
+    "sources": {"pipeline", "position", "factories", "hooks", "cli"},
+    "pipeline": {"position", "factories", "hooks", "cli"},
+    "position": {"factories", "hooks", "cli"},
+    "factories": {"hooks", "cli"},
+}
+
+
+@pytest.mark.parametrize("folder", ABOVE)
+def test_a_folder_imports_only_what_stands_below_it(folder):
+    for path in (ROOT / "estimator_io" / folder).rglob("*.py"):
+        if path.name == "input_fn.py":  # the Estimator calls it, so it asks where training stood
+            continue
+        for name in imported_modules(path):
+            parts = name.split(".")
+            if parts[0] == "estimator_io" and len(parts) > 1:
+                assert parts[1] not in ABOVE[folder], f"{path} imports {name}"
 
 
 def test_printed_functions_depend_on_nothing_else_of_the_package():

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from estimator_io.errors import OptionError
 from estimator_io.factories.general import make_options
 from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.mixture import MixtureSource
 from estimator_io.pipeline.options import Options
-from estimator_io.sources.mixture import MixtureSource
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

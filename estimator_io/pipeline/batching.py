@@ -8,7 +8,7 @@ from typing import Any
 
 from estimator_io.ops.batches import batch_by_length, padded_batch
 from estimator_io.pipeline.options import Options
-from estimator_io.pipeline.plan import Call
+from estimator_io.plan.calls import Call
 
 __all__ = ["batch_calls"]
 

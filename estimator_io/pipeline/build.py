@@ -8,8 +8,8 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import OptionError, StructureError
-from estimator_io.pipeline.plan import Call, Plan
 from estimator_io.pipeline.structure import check_element, check_same, spell
+from estimator_io.plan.calls import Call, Plan
 
 __all__ = ["build_checked"]
 

@@ -21,9 +21,9 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import OptionError
-from estimator_io.pipeline.identity import UnhashableError, digest
 from estimator_io.pipeline.options import Options
-from estimator_io.pipeline.plan import Deferred
+from estimator_io.plan.calls import Deferred
+from estimator_io.plan.identity import UnhashableError, digest
 
 __all__ = ["cache_path"]
 

@@ -14,8 +14,8 @@ from estimator_io.pipeline import probe, stages
 from estimator_io.pipeline.build import build_checked
 from estimator_io.pipeline.description import describe
 from estimator_io.pipeline.options import Options
-from estimator_io.pipeline.plan import Named, Plan
 from estimator_io.pipeline.weights import weights_into_features
+from estimator_io.plan.calls import Named, Plan
 from estimator_io.position.estimator import placed
 from estimator_io.sources.base import Source
 

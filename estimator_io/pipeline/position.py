@@ -7,8 +7,8 @@ import functools
 
 from estimator_io.ops.end import with_end
 from estimator_io.pipeline.options import Options
-from estimator_io.pipeline.plan import Call, Named
-from estimator_io.position.start import Start
+from estimator_io.plan.calls import Call, Named
+from estimator_io.plan.start import Start
 from estimator_io.sources.base import Source
 
 __all__ = ["after_batch", "numbers_from", "skip_rows", "skips_at", "start_of_source"]

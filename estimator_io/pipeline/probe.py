@@ -16,7 +16,7 @@ import tensorflow as tf
 from estimator_io.errors import EstimatorIOError, NoDataError
 from estimator_io.pipeline import stages
 from estimator_io.pipeline.options import Options
-from estimator_io.pipeline.plan import Plan
+from estimator_io.plan.calls import Plan
 from estimator_io.sources.base import Source
 
 __all__ = ["require_rows"]

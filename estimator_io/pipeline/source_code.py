@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from estimator_io.pipeline.plan import Call, Deferred, Named, Plan
+from estimator_io.plan.calls import Call, Deferred, Named, Plan
 
 __all__ = ["print_plan"]
 

@@ -19,10 +19,10 @@ from estimator_io.ops.order import numbered, positions, repeat_shuffled, with_se
 from estimator_io.pipeline.batching import batch_calls
 from estimator_io.pipeline.cache import cache_path
 from estimator_io.pipeline.options import Options
-from estimator_io.pipeline.parallel import default_threads, number_or_autotune, parallel, tf_options
-from estimator_io.pipeline.plan import Call, Named, Plan
 from estimator_io.pipeline.position import after_batch, numbers_from, skip_rows, start_of_source
-from estimator_io.position.start import Start
+from estimator_io.plan.calls import Call, Named, Plan
+from estimator_io.plan.parallel import default_threads, number_or_autotune, parallel, tf_options
+from estimator_io.plan.start import Start
 from estimator_io.sources.base import Order, Source
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 

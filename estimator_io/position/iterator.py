@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from estimator_io.pipeline.plan import Named
+from estimator_io.plan.calls import Named
+from estimator_io.plan.start import Start
 from estimator_io.position.ledger import Ledger
 from estimator_io.position.order import require_same_order
 from estimator_io.position.rules import Place, Terms, lineage, next_run, place
 from estimator_io.position.run import End, Run
-from estimator_io.position.start import Start
 
 __all__ = ["Beginnings"]
 

@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from estimator_io.errors import PositionError
 from estimator_io.pipeline import stages
-from estimator_io.pipeline.identity import UnhashableError, digest
 from estimator_io.pipeline.options import Options
+from estimator_io.plan.identity import UnhashableError, digest
 from estimator_io.position.run import Run
 from estimator_io.sources.base import Source
 

@@ -6,8 +6,8 @@ import abc
 import dataclasses
 from typing import Any
 
-from estimator_io.pipeline.plan import Call, Named
-from estimator_io.position.start import Start
+from estimator_io.plan.calls import Call, Named
+from estimator_io.plan.start import Start
 
 __all__ = ["Order", "Source"]
 
@@ -80,7 +80,7 @@ class Source(abc.ABC):
 
     @abc.abstractmethod
     def identity(self) -> Any:
-        """Returns what the rows depend on, in values that `pipeline.identity.digest` takes."""
+        """Returns what the rows depend on, in values that `plan.identity.digest` takes."""
 
     def order_identity(self) -> Any:
         """Returns what the number and the order of the rows depend on, as cheaply as can be.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from estimator_io.ops.order import next_epochs
-from estimator_io.pipeline.plan import Call
+from estimator_io.plan.calls import Call
 from estimator_io.sources.base import Order
 
 __all__ = ["epoch_numbers", "repeat_calls"]

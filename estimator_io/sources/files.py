@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from estimator_io.errors import NoDataError, OptionError, SourceError
-from estimator_io.pipeline.plan import Named
+from estimator_io.plan.calls import Named
 from estimator_io.sources import listing
 from estimator_io.sources.split import Split, check_split
 from estimator_io.sources.table import TableSource

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from estimator_io.ops.order import repeat_shuffled
-from estimator_io.pipeline.plan import Call, Plan
+from estimator_io.plan.calls import Call, Plan
 from estimator_io.sources.base import Order, Source
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 

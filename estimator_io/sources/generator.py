@@ -9,7 +9,7 @@ from typing import Any
 from estimator_io.errors import NoDataError, SourceError
 from estimator_io.ops.generator import generated_rows, sequence_batch
 from estimator_io.ops.order import epoch_order
-from estimator_io.pipeline.plan import Call
+from estimator_io.plan.calls import Call
 from estimator_io.sources.base import Order, Source
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 from estimator_io.sources.function import FunctionSource

@@ -9,8 +9,8 @@ from typing import Any
 
 from estimator_io.errors import NoDataError, OptionError
 from estimator_io.ops import lines as line_ops
-from estimator_io.pipeline.parallel import number_or_autotune, parallel
-from estimator_io.pipeline.plan import Call, Named
+from estimator_io.plan.calls import Call, Named
+from estimator_io.plan.parallel import number_or_autotune, parallel
 from estimator_io.sources.base import Order, Source
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 from estimator_io.sources.files import FileList

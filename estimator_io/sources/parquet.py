@@ -11,8 +11,8 @@ import tensorflow as tf
 
 from estimator_io.errors import NoDataError, OptionError, SourceError
 from estimator_io.ops import parquet
-from estimator_io.pipeline.parallel import parallel
-from estimator_io.pipeline.plan import Call, Named
+from estimator_io.plan.calls import Call, Named
+from estimator_io.plan.parallel import parallel
 from estimator_io.sources.base import Order, Source
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 from estimator_io.sources.files import FileList

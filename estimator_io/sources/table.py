@@ -14,9 +14,9 @@ import tensorflow as tf
 from estimator_io.errors import NoDataError, SourceError
 from estimator_io.ops import rows
 from estimator_io.ops.order import epoch_in_order, epoch_order
-from estimator_io.pipeline.identity import sample
-from estimator_io.pipeline.parallel import parallel
-from estimator_io.pipeline.plan import Call, Named
+from estimator_io.plan.calls import Call, Named
+from estimator_io.plan.identity import sample
+from estimator_io.plan.parallel import parallel
 from estimator_io.sources import listing
 from estimator_io.sources.base import Order, Source
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 import estimator_io
 from estimator_io.pipeline import cache
-from estimator_io.pipeline.identity import UnhashableError, digest
+from estimator_io.plan.identity import UnhashableError, digest
 
 
 @pytest.fixture
@@ -298,7 +298,7 @@ class Plain:
 def test_a_digest_is_the_same_in_every_process():
     code = (
         "import numpy as np, re, tensorflow as tf\n"
-        "from estimator_io.pipeline.identity import digest\n"
+        "from estimator_io.plan.identity import digest\n"
         "class Own:\n    def f(self, x): return x in {'a', 'b', 'c'}\n"
         "print(digest({'a', 'b', 'c'}, Own, Own.f, lambda x: Own().f(re.sub('a', 'b', x)),"
         " len, np.mean, np.add, tf.constant(1), tf.function(lambda x: tf.add(x, max(x, 1)))))"

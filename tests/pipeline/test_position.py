@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import estimator_io
 from estimator_io import NoDataError, OptionError, PositionError
-from estimator_io.pipeline.plan import Named
+from estimator_io.plan.calls import Named
+from estimator_io.plan.start import Start
 from estimator_io.position.ledger import Ledger
 from estimator_io.position.rules import Terms, next_run, place
 from estimator_io.position.run import End, Run
-from estimator_io.position.start import Start
 from estimator_io.position.terms import terms_of
 
 few = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

@@ -11,9 +11,9 @@ import tensorflow as tf
 from estimator_io.errors import SourceError
 from estimator_io.ops.mix import mixed
 from estimator_io.pipeline.options import Options
-from estimator_io.pipeline.plan import Call, Named, Plan
 from estimator_io.pipeline.stages import buffer_size, rows_in_order
 from estimator_io.pipeline.structure import spell
+from estimator_io.plan.calls import Call, Named, Plan
 from estimator_io.sources.base import Order, Source
 
 __all__ = ["MixtureSource"]

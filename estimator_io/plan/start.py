@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from estimator_io.pipeline.plan import Named
+from estimator_io.plan.calls import Named
 
 __all__ = ["Start"]
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from estimator_io.pipeline.references import MISSING, is_library, references, version
+from estimator_io.plan.references import MISSING, is_library, references, version
 
 __all__ = ["UnhashableError", "digest", "sample"]
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 from estimator_io.errors import OptionError
 from estimator_io.pipeline.build import build_checked
 from estimator_io.pipeline.input_fn import InputFn
-from estimator_io.pipeline.plan import Call, Plan
+from estimator_io.plan.calls import Call, Plan
 from estimator_io.position.iterator import Beginnings
 from estimator_io.position.ledger import Ledger
 from estimator_io.position.order import require_same_order

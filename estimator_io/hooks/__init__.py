@@ -1,0 +1,1 @@
+"""What runs beside the training loop: hooks for the Estimator, callbacks for fit."""

@@ -1,0 +1,1 @@
+"""What a program does with tf.data, found by walking its syntax tree; nothing is run."""

@@ -1,0 +1,453 @@
+"""Follows the statements of a file, function by function, and notes what happens to Datasets.
+
+Each function is followed once by itself, with nothing known of its arguments, and again at each
+place of the file that calls it, with what is known there. Both branches of an `if` are followed
+unless its test is known, a loop's body once.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from estimator_io.lint.analysis import conditions, expressions
+from estimator_io.lint.analysis.ops import WATCHED
+from estimator_io.lint.analysis.program import Program
+from estimator_io.lint.analysis.symbols import canonical
+from estimator_io.lint.analysis.values import (
+    UNKNOWN,
+    ClassValue,
+    Constant,
+    Dataset,
+    Function,
+    Instance,
+    Path,
+    Scope,
+    Symbol,
+    Unknown,
+    Value,
+    parts,
+)
+
+__all__ = ["Walker", "walk"]
+
+_DEEPEST = 6
+_MOST_CALLS = 400
+_WATCHED_WORD = re.compile(rf"\b(?:{'|'.join(sorted(WATCHED))})\b|\w*input_fn\b")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+def walk(text: str, tree: ast.Module) -> Program:
+    """Returns what a file does with tf.data.
+
+    Args:
+      text: the source.
+      tree: its syntax tree.
+    """
+    walker = Walker(text, tree)
+    walker.run_module()
+    return walker.program
+
+
+class Walker:
+    """The state of a walk: where it is, what is known there, and what is left to follow.
+
+    Attributes:
+      program: what was found so far.
+      function: the function that is being followed.
+      usage: how the Estimator uses what is being followed; "" outside.
+      known: the tests whose outcome is known here.
+    """
+
+    def __init__(self, text: str, tree: ast.Module) -> None:
+        self.program = Program(tree, text)
+        self.function: FunctionNode | None = None
+        self.usage = ""
+        self.known: dict[str, bool] = {}
+        self._lines = self.program.lines
+        self._queue: list[Function] = []
+        self._queued: set[ast.AST] = set()
+        self._stack: list[ast.AST] = []
+        self._returns: list[Value] = []
+        self._inlined = 0
+        self._calls = 0
+        self._relevant: dict[ast.AST, bool] = {}
+        self._watched_names: set[str] = set()
+
+    def run_module(self) -> None:
+        """Follows the module, then each function by itself."""
+        self._find_watched_names()
+        scope = Scope(None)
+        self.block(self.program.tree.body, scope)
+        self._find_autotune(scope)
+        position = 0
+        while position < len(self._queue):
+            function = self._queue[position]
+            position += 1
+            self._run_alone(function)
+
+    def _find_watched_names(self) -> None:
+        """Finds the functions that touch Datasets, directly or through others of the file."""
+        functions = [n for n in ast.walk(self.program.tree) if isinstance(n, _FUNCTIONS)]
+        pending = {}
+        for node in functions:
+            words = "\n".join(self._lines[node.lineno - 1 : node.end_lineno])
+            if _WATCHED_WORD.search(words):
+                self._relevant[node] = True
+                self._watched_names.add(node.name)
+            else:
+                pending[node] = set(re.findall(r"\w+", words)) - {node.name}
+        changed = True
+        while changed:
+            changed = False
+            for node, words in list(pending.items()):
+                if words & self._watched_names:
+                    self._relevant[node] = True
+                    self._watched_names.add(node.name)
+                    del pending[node]
+                    changed = True
+
+    def _find_autotune(self, scope: Scope) -> None:
+        for name, value in scope.names.items():
+            if not isinstance(value, Symbol):
+                continue
+            if value.name in ("tensorflow.data.AUTOTUNE", "tensorflow.data.experimental.AUTOTUNE"):
+                self.program.autotune = name
+                return
+            if value.name == "tensorflow":
+                self.program.autotune = f"{name}.data.AUTOTUNE"
+            elif value.name == "tensorflow.data" and self.program.autotune is None:
+                self.program.autotune = f"{name}.AUTOTUNE"
+
+    # Functions
+
+    def define(self, function: Function) -> None:
+        """Puts a function on the list of those to follow by themselves."""
+        if not self._inlined and function.node not in self._queued:
+            self._queued.add(function.node)
+            self._queue.append(function)
+
+    def _run_alone(self, function: Function) -> None:
+        if isinstance(function.node, _FUNCTIONS) and function.node not in self._relevant:
+            return
+        scope = Scope(function.scope, function=function.node)
+        for parameter in _parameters(function.node.args):
+            scope.names[parameter.arg] = self._parameter(parameter, function)
+        for name, value in zip(
+            (p.arg for p in _positional(function.node.args)), function.arguments, strict=False
+        ):
+            scope.names[name] = value
+        self._follow(function, scope)
+
+    def _parameter(self, parameter: ast.arg, function: Function) -> Value:
+        annotation = parameter.annotation
+        if annotation is not None:
+            value = expressions.evaluate(self, annotation, function.scope)
+            if isinstance(value, Symbol) and value.name == "tensorflow.data.Dataset":
+                return expressions.unknown_dataset(parameter)
+        return Unknown(parameter.arg)
+
+    def call(
+        self,
+        function: Function,
+        arguments: Sequence[Value],
+        keywords: dict[str, Value],
+        usage: str = "",
+    ) -> Value:
+        """Follows a call of a function of the file and returns what it returns."""
+        node = function.node
+        relevant = isinstance(node, ast.Lambda) or node in self._relevant
+        if not relevant or node in self._stack or len(self._stack) >= _DEEPEST:
+            return UNKNOWN
+        if self._calls >= _MOST_CALLS:
+            return UNKNOWN
+        self._calls += 1
+        scope = Scope(function.scope, function=node)
+        self._bind(function, [*function.arguments, *arguments], keywords, scope)
+        before = self.usage
+        self.usage = usage or self.usage
+        self._inlined += 1
+        try:
+            return self._follow(function, scope)
+        finally:
+            self._inlined -= 1
+            self.usage = before
+
+    def _bind(
+        self,
+        function: Function,
+        arguments: Sequence[Value],
+        keywords: dict[str, Value],
+        scope: Scope,
+    ) -> None:
+        signature = function.node.args
+        positional = _positional(signature)
+        for parameter in _parameters(signature):
+            scope.names[parameter.arg] = self._parameter(parameter, function)
+        defaults = zip(reversed(positional), reversed(signature.defaults), strict=False)
+        keyword_defaults = zip(signature.kwonlyargs, signature.kw_defaults, strict=True)
+        for parameter, default in [*defaults, *keyword_defaults]:
+            if default is not None:
+                scope.names[parameter.arg] = expressions.evaluate(self, default, function.scope)
+        for parameter, value in zip(positional, arguments, strict=False):
+            scope.names[parameter.arg] = value
+        for name, value in {**dict(function.keywords), **keywords}.items():
+            if name in scope.names:
+                scope.names[name] = value
+
+    def _follow(self, function: Function, scope: Scope) -> Value:
+        node = function.node
+        before = self.function, self.known, self._returns
+        self.function, self._returns = node, []
+        # A test of the caller may read names that mean something else here.
+        self.known = {}
+        self._stack.append(node)
+        try:
+            if isinstance(node, ast.Lambda):
+                self._returns.append(expressions.evaluate(self, node.body, scope))
+            else:
+                self.block(node.body, scope)
+            return self._returned(node)
+        finally:
+            self._stack.pop()
+            self.function, self.known, self._returns = before
+
+    def _returned(self, node: ast.AST) -> Value:
+        if not self._returns:
+            return UNKNOWN
+        result = self._returns[0]
+        for value in self._returns[1:]:
+            result = conditions.merge(result, value)
+        for part in parts(result):
+            if isinstance(part, Dataset):
+                self.program.returned.setdefault(node, []).extend(part.paths)
+        return result
+
+    # Statements
+
+    def block(self, statements: list[ast.stmt], scope: Scope) -> bool:
+        """Follows statements in order; tells whether the block always leaves early."""
+        before = self.known
+        self.known = dict(before)
+        try:
+            for statement in statements:
+                handler = _STATEMENTS.get(type(statement))
+                if handler is None:
+                    expressions.evaluate_children(self, statement, scope)
+                elif handler(self, statement, scope):
+                    return True
+            return False
+        finally:
+            self.known = before
+
+    def _expression(self, node: ast.Expr, scope: Scope) -> None:
+        if not isinstance(node.value, ast.Constant):
+            value = expressions.evaluate(self, node.value, scope)
+            if isinstance(value, Dataset):
+                expressions.note_discard(self, node.value, value)
+
+    def _assign(self, node: ast.Assign, scope: Scope) -> None:
+        value = expressions.evaluate(self, node.value, scope)
+        for target in node.targets:
+            self.bind(target, value, scope)
+
+    def _annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
+        if node.value is not None:
+            self.bind(node.target, expressions.evaluate(self, node.value, scope), scope)
+
+    def _augmented(self, node: ast.AugAssign, scope: Scope) -> None:
+        expressions.evaluate(self, node.value, scope)
+        if isinstance(node.target, ast.Name):
+            value = scope.names.get(node.target.id)
+            if isinstance(value, Constant) or value is None:
+                scope.names[node.target.id] = UNKNOWN
+
+    def bind(self, target: ast.expr, value: Value, scope: Scope) -> None:
+        """Gives a value to a name, to several, or to an attribute of self."""
+        if isinstance(target, ast.Name):
+            scope.names[target.id] = value
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for index, item in enumerate(target.elts):
+                self.bind(item, expressions.item(value, index, len(target.elts)), scope)
+        elif isinstance(target, ast.Starred):
+            self.bind(target.value, UNKNOWN, scope)
+        elif isinstance(target, ast.Attribute):
+            owner = expressions.evaluate(self, target.value, scope)
+            if isinstance(owner, Instance):
+                known = owner.attributes.get(target.attr)
+                merged = value if known is None else conditions.merge(known, value)
+                owner.attributes[target.attr] = merged
+        else:
+            expressions.evaluate_children(self, target, scope)
+
+    def _if(self, node: ast.If, scope: Scope) -> bool:
+        test = expressions.evaluate(self, node.test, scope)
+        text, outcome = conditions.condition_of(node.test)
+        if isinstance(test, Constant):
+            taken = node.body if test.value else node.orelse
+            return self.block(taken, scope)
+        if text in self.known:
+            return self.block(node.body if self.known[text] == outcome else node.orelse, scope)
+        before = scope.names
+        with self._knowing(text, outcome):
+            scope.names = dict(before)
+            body_left = self.block(node.body, scope)
+            body = scope.names
+        with self._knowing(text, not outcome):
+            scope.names = dict(before)
+            else_left = self.block(node.orelse, scope)
+            otherwise = scope.names
+        if body_left or else_left:
+            if not (body_left and else_left):
+                self.known[text] = outcome if else_left else not outcome
+            scope.names = otherwise if body_left else body
+            return body_left and else_left
+        scope.names = conditions.join(body, otherwise, text, outcome)
+        return False
+
+    @contextlib.contextmanager
+    def _knowing(self, text: str, outcome: bool) -> Iterator[None]:
+        before = self.known
+        self.known = {**before, text: outcome}
+        try:
+            yield
+        finally:
+            self.known = before
+
+    def current(self, dataset: Dataset) -> list[Path]:
+        """Returns the paths of a Dataset that agree with the tests known here."""
+        if not self.known:
+            return list(dataset.paths)
+        return [p for p in dataset.paths if conditions.compatible(self.known, p.conditions)]
+
+    def _return(self, node: ast.Return, scope: Scope) -> bool:
+        if node.value is not None:
+            value = expressions.evaluate(self, node.value, scope)
+            if isinstance(value, Dataset):
+                value = Dataset(tuple(self.current(value)) or value.paths)
+            self._returns.append(value)
+        return True
+
+    def _leave(self, node: ast.stmt, scope: Scope) -> bool:
+        expressions.evaluate_children(self, node, scope)
+        return True
+
+    def _for(self, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
+        expressions.evaluate(self, node.iter, scope)
+        self.bind(node.target, UNKNOWN, scope)
+        self.block(node.body, scope)
+        self.block(node.orelse, scope)
+
+    def _while(self, node: ast.While, scope: Scope) -> None:
+        expressions.evaluate(self, node.test, scope)
+        self.block(node.body, scope)
+        self.block(node.orelse, scope)
+
+    def _with(self, node: ast.With | ast.AsyncWith, scope: Scope) -> bool:
+        for entered in node.items:
+            value = expressions.evaluate(self, entered.context_expr, scope)
+            if entered.optional_vars is not None:
+                unknown = UNKNOWN if isinstance(value, Symbol) else value
+                self.bind(entered.optional_vars, unknown, scope)
+        return self.block(node.body, scope)
+
+    def _try(self, node: ast.Try, scope: Scope) -> bool:
+        left = self.block(node.body, scope)
+        for handler in node.handlers:
+            before = dict(scope.names)
+            self.block(handler.body, scope)
+            scope.names = before
+        self.block(node.orelse, scope)
+        return self.block(node.finalbody, scope) or (left and not node.handlers)
+
+    def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
+        for decorator in node.decorator_list:
+            expressions.evaluate(self, decorator, scope)
+        function = Function(node, scope)
+        scope.names[node.name] = function
+        self.define(function)
+
+    def _class(self, node: ast.ClassDef, scope: Scope) -> None:
+        inside = Scope(scope, function=scope.function)
+        instance = Instance()
+        scope.names[node.name] = ClassValue(node, inside, instance)
+        ordered = sorted(node.body, key=lambda s: getattr(s, "name", "") != "__init__")
+        for statement in ordered:
+            if isinstance(statement, _FUNCTIONS):
+                self._method(statement, scope, instance)
+            else:
+                self.block([statement], inside)
+        instance.attributes.update(
+            {k: v for k, v in inside.names.items() if k not in instance.attributes}
+        )
+
+    def _method(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope, instance: Instance
+    ) -> None:
+        decorators = {getattr(d, "id", "") for d in node.decorator_list}
+        bound = () if "staticmethod" in decorators else (instance,)
+        function = Function(node, scope, bound, static="property" in decorators)
+        instance.attributes[node.name] = function
+        self.define(function)
+
+    def _import(self, node: ast.Import, scope: Scope) -> None:
+        for alias in node.names:
+            self.program.imports.add(alias.name.partition(".")[0])
+            if alias.asname:
+                scope.names[alias.asname] = Symbol(canonical(alias.name))
+            else:
+                top = alias.name.partition(".")[0]
+                scope.names[top] = Symbol(canonical(top))
+
+    def _import_from(self, node: ast.ImportFrom, scope: Scope) -> None:
+        module = "." * node.level + (node.module or "")
+        self.program.imports.add(module.partition(".")[0] or ".")
+        for alias in node.names:
+            if alias.name != "*":
+                name = canonical(f"{module}.{alias.name}")
+                scope.names[alias.asname or alias.name] = Symbol(name)
+
+    def _match(self, node: ast.Match, scope: Scope) -> None:
+        expressions.evaluate(self, node.subject, scope)
+        for case in node.cases:
+            self.block(case.body, scope)
+
+
+def _positional(signature: ast.arguments) -> list[ast.arg]:
+    return [*signature.posonlyargs, *signature.args]
+
+
+def _parameters(signature: ast.arguments) -> list[ast.arg]:
+    variadic = [a for a in (signature.vararg, signature.kwarg) if a is not None]
+    return [*_positional(signature), *signature.kwonlyargs, *variadic]
+
+
+_STATEMENTS: dict[type, Callable] = {
+    ast.Expr: Walker._expression,
+    ast.Assign: Walker._assign,
+    ast.AnnAssign: Walker._annotated,
+    ast.AugAssign: Walker._augmented,
+    ast.If: Walker._if,
+    ast.Return: Walker._return,
+    ast.Raise: Walker._leave,
+    ast.Continue: Walker._leave,
+    ast.Break: Walker._leave,
+    ast.For: Walker._for,
+    ast.AsyncFor: Walker._for,
+    ast.While: Walker._while,
+    ast.With: Walker._with,
+    ast.AsyncWith: Walker._with,
+    ast.Try: Walker._try,
+    ast.FunctionDef: Walker._define,
+    ast.AsyncFunctionDef: Walker._define,
+    ast.ClassDef: Walker._class,
+    ast.Import: Walker._import,
+    ast.ImportFrom: Walker._import_from,
+    ast.Match: Walker._match,
+}
+if hasattr(ast, "TryStar"):
+    _STATEMENTS[ast.TryStar] = Walker._try

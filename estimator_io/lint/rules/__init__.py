@@ -1,0 +1,1 @@
+"""The rules, one a file. A new file is found by itself; its code is its name."""

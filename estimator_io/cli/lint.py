@@ -96,8 +96,8 @@ def _explain(code: str) -> int:
     rule = all_rules().get(code.upper())
     if rule is None:
         raise OptionError(
-            f"--explain: no rule has this code. Received: {code!r}. Expected: a code such as EIO101;"
-            " docs/lint.md lists them."
+            f"--explain: no rule has this code. Received: {code!r}. Expected: a code such as"
+            " EIO101; docs/lint.md lists them."
         )
     print(f"{rule.code} {rule.name} ({rule.grade.value})\n\n{explain(rule)}")
     return 0

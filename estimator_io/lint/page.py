@@ -47,7 +47,7 @@ def rules_section() -> str:
         if code[3] != group:
             group = code[3]
             blocks.append(f"## {_GROUPS[group]}")
-        # The anchor is written out: what a heading's own would be differs from one viewer to another.
+        # The anchor is written out, since those of headings differ from viewer to viewer.
         blocks.append(f'<a id="{code.lower()}"></a>\n### {code} {rule.name} ({rule.grade.value})')
         blocks.append(explain(rule))
     return "\n\n".join(blocks)

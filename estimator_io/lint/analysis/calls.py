@@ -56,6 +56,7 @@ _LISTS_FILES = frozenset(
     }
 )
 _TO_TENSOR = frozenset({"constant", "convert_to_tensor", "cast", "convert_n_to_tensor"})
+_FROM_DATASETS = frozenset({"choose_from_datasets", "sample_from_datasets"})
 _READY_MADE = ("_dataset_from_directory", "timeseries_dataset_from_array")
 _READY_MADE_NAMES = frozenset({"make_csv_dataset", "make_batched_features_dataset"})
 
@@ -232,7 +233,7 @@ def _tf_data(walker: Walker, node: ast.Call, name: str, short: str, scope: Scope
     if short in FILE_READERS:
         return datasets.start(walker, short, node, scope, FILE_READERS[short])
     of_class = name == f"tensorflow.data.Dataset.{short}"
-    if (of_class and short in SOURCES) or short.endswith("_from_datasets"):
+    if (of_class and short in SOURCES) or short in _FROM_DATASETS:
         return datasets.start(walker, short, node, scope, SOURCES[short])
     if short in APPLIED:
         return _transformation(walker, node, short, scope)

@@ -35,7 +35,21 @@ _DECODES = frozenset(
     }
 )
 _PARSES = frozenset({"parse_single_example", "parse_single_sequence_example"})
-_NOT_DRAWING = frozenset({"set_seed", "set_random_seed", "Generator", "split", "fold_in"})
+_NOT_DRAWING = frozenset(
+    {
+        "set_seed",
+        "set_random_seed",
+        "Generator",
+        "from_seed",
+        "split",
+        "fold_in",
+        "index_shuffle",
+        "create_rng_state",
+        "get_global_generator",
+        "RandomSeed",
+        "Algorithm",
+    }
+)
 # The functions of TensorFlow 1 that stood at the top level.
 _OLD_RANDOM = frozenset(
     {

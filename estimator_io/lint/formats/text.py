@@ -11,10 +11,8 @@ __all__ = ["render"]
 
 def render(reports: Sequence[Report]) -> str:
     """Returns one line a finding, in the form that editors and flake8's readers know."""
-    lines = []
-    for report in reports:
-        for f in report.findings:
-            lines.append(
-                f"{f.path}:{f.line}:{f.column}: {f.code} [{f.grade.value}] {f.why} {f.remedy}"
-            )
-    return "\n".join(lines)
+    return "\n".join(
+        f"{f.path}:{f.line}:{f.column}: {f.code} [{f.grade.value}] {f.message}"
+        for report in reports
+        for f in report.findings
+    )

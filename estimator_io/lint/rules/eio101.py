@@ -41,6 +41,8 @@ def check(program: Program) -> Iterator[Hit]:
     for path, index, call in program.calls(*BATCHES):
         if after(path, index, BATCHES) is not None or before(path, index, _FETCHES):
             continue
+        if not path.source.op and not call.usage and not program.is_input_fn(call.function):
+            continue  # one step of a pipeline that others start and end
         through = program.paths_through(call.node)
         if any(program.is_open(p) or _goes_on(p, call.node) for p in through):
             continue
@@ -53,6 +55,7 @@ def check(program: Program) -> Iterator[Hit]:
 
 
 _FETCHES = ("prefetch",)
+_ENDS = ("prefetch", "unbatch", "flat_map", "copy_to_device", "apply")
 _KEEP_BATCHES = {*BATCHES, "map", "repeat"}
 
 

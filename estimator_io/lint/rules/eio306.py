@@ -7,6 +7,7 @@ mentions the initializer, this is a matter of style.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from estimator_io.lint.analysis.program import Program
@@ -34,7 +35,7 @@ def input_fn():
 )
 def check(program: Program) -> Iterator[Hit]:
     """Yields initializable iterators that an input function makes."""
-    mentioned = ".initializer" in program.text
+    mentioned = re.search(r"\.initializer\b|InitializerHook|TABLE_INITIALIZERS", program.text)
     for name, node, _, function, usage in program.iterators:
         in_input_fn = bool(usage) or program.is_input_fn(function)
         if name == "make_initializable_iterator" and in_input_fn:

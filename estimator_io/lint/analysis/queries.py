@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterable
 
 from estimator_io.lint.analysis.ops import BATCHES
-from estimator_io.lint.analysis.program import Program
 from estimator_io.lint.analysis.traits import Traits, traits_of
 from estimator_io.lint.analysis.values import UNKNOWN, Call, Constant, Files, Path, parts
 
@@ -74,12 +73,9 @@ def works_on_rows(path: Path, index: int) -> bool:
 _BATCHED_SOURCES = frozenset({"make_csv_dataset", "make_batched_features_dataset"})
 
 
-def is_evaluation(program: Program, path: Path) -> bool:
+def is_evaluation(path: Path) -> bool:
     """Tells whether a pipeline evaluates or predicts, for certain."""
-    if any(call.usage for call in path.calls):
-        return all(call.usage in ("evaluate", "predict") for call in path.calls)
-    uses = program.kinds_of_use(path.calls[-1].function)
-    return bool(uses) and uses <= {"evaluate", "predict"}
+    return all(call.usage in ("evaluate", "predict") for call in path.calls)
 
 
 def same_source(first: ast.AST | None, second: ast.AST | None) -> bool:

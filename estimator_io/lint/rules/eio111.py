@@ -44,5 +44,5 @@ def check(program: Program) -> Iterator[Hit]:
     for path, index, call in program.calls("cache"):
         if call.has("filename") and call.constant("filename") != "":
             continue
-        if is_evaluation(program, path) and after(path, index, ("repeat",)) is None:
+        if is_evaluation(path) and after(path, index, ("repeat",)) is None:
             yield Hit(call.node)

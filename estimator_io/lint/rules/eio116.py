@@ -39,9 +39,9 @@ def check(program: Program) -> Iterator[Hit]:
     """Yields shuffles that only an Estimator's evaluation reads."""
     for path, index, call in program.calls("shuffle"):
         uses = program.paths_through(call.node)
-        trains_too = any(_is_used(p) and not is_evaluation(program, p) for p in uses)
+        trains_too = any(_is_used(p) and not is_evaluation(p) for p in uses)
         cut = after(path, index, ("take", "skip")) is not None
-        if is_evaluation(program, path) and not trains_too and not cut:
+        if is_evaluation(path) and not trains_too and not cut:
             yield Hit(call.node)
 
 

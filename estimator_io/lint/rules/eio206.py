@@ -34,7 +34,7 @@ dataset = dataset.cache().shuffle(10_000).repeat()
 def check(program: Program) -> Iterator[Hit]:
     """Yields caches that freeze the order of a shuffle."""
     for path, index, call in program.calls("cache"):
-        if after(path, index, ("shuffle",)) or is_evaluation(program, path):
+        if after(path, index, ("shuffle",)) or is_evaluation(path):
             continue
         earlier = path.calls[:index]
         if any(c.op in _OF_FILES for c in earlier):

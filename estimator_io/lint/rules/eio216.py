@@ -28,10 +28,14 @@ __all__ = ["check"]
     ),
     remedy="Give the shuffle a seed.",
     before="""
-dataset = dataset.shuffle(1000, reshuffle_each_iteration=False).skip(100)
+def input_fn():
+    rows = tf.data.TFRecordDataset(path)
+    return rows.shuffle(1000, reshuffle_each_iteration=False).skip(100)
 """,
     after="""
-dataset = dataset.shuffle(1000, seed=1, reshuffle_each_iteration=False).skip(100)
+def input_fn():
+    rows = tf.data.TFRecordDataset(path)
+    return rows.shuffle(1000, seed=1, reshuffle_each_iteration=False).skip(100)
 """,
 )
 def check(program: Program) -> Iterator[Hit]:

@@ -139,11 +139,29 @@ def _with_argument(call: cst.Call, name: str, value: str) -> cst.Call:
     )
     if arguments:
         last = arguments[-1]
-        new = new.with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
+        between, behind = _commas(call, last.comma)
+        new = new.with_changes(comma=behind, whitespace_after_arg=last.whitespace_after_arg)
         arguments[-1] = last.with_changes(
-            comma=_comma_before_another(call), whitespace_after_arg=cst.SimpleWhitespace("")
+            comma=between, whitespace_after_arg=cst.SimpleWhitespace("")
         )
     return call.with_changes(args=[*arguments, new])
+
+
+def _commas(
+    call: cst.Call, last: cst.Comma | cst.MaybeSentinel
+) -> tuple[cst.Comma, cst.Comma | cst.MaybeSentinel]:
+    """Returns the comma behind the argument that was the last, and the one behind the new one."""
+    between = _comma_before_another(call)
+    if not isinstance(last, cst.Comma):
+        return between, last
+    space = last.whitespace_after
+    if isinstance(space, cst.ParenthesizedWhitespace):
+        inside = between.whitespace_after
+        if isinstance(inside, cst.ParenthesizedWhitespace):  # its comment stays with the argument
+            inside = inside.with_changes(first_line=space.first_line)
+            between = between.with_changes(whitespace_after=inside)
+        return between, last.with_changes(whitespace_after=_without_comment(space))
+    return between, last
 
 
 def _comma_before_another(call: cst.Call) -> cst.Comma:
@@ -165,6 +183,10 @@ def _without_comment(space: cst.BaseParenthesizableWhitespace) -> cst.BaseParent
 
 
 def _with_method(value: cst.BaseExpression, method: str, argument: str) -> cst.Call:
+    """Calls a method on an expression, inside the parentheses that it stands in."""
     return cst.Call(
-        cst.Attribute(value, cst.Name(method)), [cst.Arg(cst.parse_expression(argument))]
+        cst.Attribute(value.with_changes(lpar=[], rpar=[]), cst.Name(method)),
+        [cst.Arg(cst.parse_expression(argument))],
+        lpar=value.lpar,
+        rpar=value.rpar,
     )

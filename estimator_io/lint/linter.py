@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import tokenize
+import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -70,7 +71,11 @@ def lint_text(text: str, path: str = "<text>", settings: Settings | None = None)
         program = walk(text, tree)
         found = list(_findings(program, path, settings))
     except RecursionError:
-        return Report(path, error="The source is nested too deeply to be followed.")
+        return Report(path, error="is nested too deeply to be followed")
+    except Exception as error:  # one file must not end the run; the report says what to send
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        name = f"{os.path.basename(where.filename)}:{where.lineno}"
+        return Report(path, error=f"a fault of the linter: {error!r} in {name}; please report it")
     kept = [f for f in found if settings.wants(f) and not is_silenced(f, program.lines)]
     return Report(path, tuple(sorted(kept, key=lambda finding: finding.order)))
 

@@ -171,7 +171,7 @@ class Program:
         ops = set(path.ops())
         if ops & {"prefetch", "interleave", "with_options", "padded_batch"}:
             return True
-        if any(call.op == "map" and "num_parallel_calls" in call.arguments for call in path.calls):
+        if any(_says_parallel(call) for call in path.calls):
             return True
         return len(ops & DISTINCTIVE) + (len(ops & {"repeat", "map"}) > 0) >= 2
 
@@ -219,6 +219,12 @@ class Program:
         """Notes that a function of the file is an input function."""
         if isinstance(value, Function):
             self.input_functions.setdefault(value.node, set()).add(kind)
+
+
+def _says_parallel(call: Call) -> bool:
+    """Tells whether a call names the argument num_parallel_calls, which only tf.data has."""
+    keywords = getattr(call.node, "keywords", ())
+    return any(keyword.arg in ("num_parallel_calls", "drop_remainder") for keyword in keywords)
 
 
 def _stands_inside_another(path: Path, longer: dict[int, list[Path]]) -> bool:

@@ -235,6 +235,8 @@ def _from_elsewhere(node: ast.Attribute, scope: Scope) -> bool:
     if found is None:
         return False
     value, home = found
+    if isinstance(value, Symbol) and f"{value.name}.".startswith(_SAFE_MODULES):
+        return False
     return isinstance(value, (Instance, ClassValue)) or home is not scope
 
 

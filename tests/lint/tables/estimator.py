@@ -139,7 +139,8 @@ FLAGGED = {
     ],
     "EIO309": [
         "ds = ds.apply(tf.contrib.data.shuffle_and_repeat(9))  # <-",
-        "from tensorflow.contrib.data import map_and_batch\nds = ds.apply(map_and_batch(f, 8))  # <-",
+        "from tensorflow.contrib.data import map_and_batch\n"
+        "ds = ds.apply(map_and_batch(f, 8))  # <-",
     ],
     "EIO310": [
         "ds = tf.data.TFRecordDataset(p)\n"

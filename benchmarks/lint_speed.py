@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import resource
 import statistics
 import subprocess
 import sys
@@ -161,9 +162,10 @@ def make_file(number: int) -> str:
     return text + "".join(f"VALUE_{n} = {n} * BATCH\n" for n in range(LINES - text.count("\n")))
 
 
-def timed(paths: list[str], jobs: int) -> tuple[float, str]:
-    """Returns how long one run took, in seconds, and its last line."""
+def timed(paths: list[str], jobs: int) -> tuple[float, float, str]:
+    """Returns how long one run took, its CPU time (both in seconds), and its last line."""
     command = [sys.executable, "-m", "estimator_io.cli.main", "lint", "--jobs", str(jobs), *paths]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     done = subprocess.run(
         command,
@@ -175,7 +177,9 @@ def timed(paths: list[str], jobs: int) -> tuple[float, str]:
     seconds = time.perf_counter() - start
     if done.returncode > 1:
         raise SystemExit(done.stderr)
-    return seconds, done.stderr.strip().splitlines()[-1]
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return seconds, cpu, done.stderr.strip().splitlines()[-1]
 
 
 def main() -> int:
@@ -193,17 +197,18 @@ def main() -> int:
         empty = Path(folder) / "empty" / "empty.py"
         empty.parent.mkdir()
         empty.write_text("")
-        starts, runs, told = [], [], ""
+        starts, runs, cpus, told = [], [], [], ""
         for _ in range(arguments.runs):
             starts.append(timed([str(empty)], 1)[0])
-            seconds, told = timed([folder], arguments.jobs)
+            seconds, cpu, told = timed([folder], arguments.jobs)
             runs.append(seconds)
-            print(f"{seconds:.2f} s ({told})", flush=True)
+            cpus.append(cpu)
+            print(f"{seconds:.2f} s, {cpu:.2f} s of CPU ({told})", flush=True)
     text = (
         f"{arguments.files:,} files of {LINES} lines, {arguments.jobs} processes: median"
         f" {statistics.median(runs):.1f} s of {arguments.runs} runs"
-        f" ({min(runs):.1f} to {max(runs):.1f}), of which {statistics.median(starts):.2f} s are the"
-        f" start; {told}. {spell_machine(facts)}."
+        f" ({min(runs):.1f} to {max(runs):.1f}), {statistics.median(cpus):.1f} s of CPU;"
+        f" {statistics.median(starts):.2f} s of it are the start; {told}. {spell_machine(facts)}."
     )
     print(text)
     if arguments.page:

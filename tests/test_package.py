@@ -101,6 +101,17 @@ ABOVE = {
     "pipeline": {"position", "factories", "hooks", "cli"},
     "position": {"factories", "hooks", "cli"},
     "factories": {"hooks", "cli"},
+    "lint": {
+        "ops",
+        "plan",
+        "sources",
+        "pipeline",
+        "position",
+        "factories",
+        "hooks",
+        "compat",
+        "cli",
+    },
 }
 
 

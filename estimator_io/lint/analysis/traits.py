@@ -138,6 +138,7 @@ def traits_of(value: Value) -> Traits | None:
     return None
 
 
+@functools.lru_cache(maxsize=128)
 def _function(function: Function) -> Traits:
     names: set[str] = set()
     known = _collect(function, names, set())

@@ -92,9 +92,8 @@ class Walker:
 
     def _find_watched_names(self) -> None:
         """Finds the functions that touch Datasets, directly or through others of the file."""
-        functions = [n for n in ast.walk(self.program.tree) if isinstance(n, _FUNCTIONS)]
         pending = {}
-        for node in functions:
+        for node in _functions_in(self.program.tree.body):
             words = "\n".join(self._lines[node.lineno - 1 : node.end_lineno])
             if _WATCHED_WORD.search(words):
                 self._relevant[node] = True
@@ -415,6 +414,18 @@ class Walker:
         expressions.evaluate(self, node.subject, scope)
         for case in node.cases:
             self.block(case.body, scope)
+
+
+def _functions_in(statements: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yields every function below some statements, without a look into their expressions."""
+    for statement in statements:
+        if isinstance(statement, _FUNCTIONS):
+            yield statement
+        for field in ("body", "orelse", "finalbody"):
+            yield from _functions_in(getattr(statement, field, []))
+        for field in ("handlers", "cases"):
+            for part in getattr(statement, field, []):
+                yield from _functions_in(part.body)
 
 
 def _positional(signature: ast.arguments) -> list[ast.arg]:

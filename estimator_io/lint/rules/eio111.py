@@ -30,11 +30,13 @@ __all__ = ["check"]
 def eval_input_fn():
     return tf.data.TFRecordDataset(path).map(parse).cache().batch(128)
 
+
 tf.estimator.EvalSpec(eval_input_fn)
 """,
     after="""
 def eval_input_fn():
     return tf.data.TFRecordDataset(path).map(parse).cache("/tmp/eval").batch(128)
+
 
 tf.estimator.EvalSpec(eval_input_fn)
 """,

@@ -26,11 +26,13 @@ __all__ = ["check"]
 def eval_input_fn():
     return tf.data.TFRecordDataset(path).shuffle(10_000).batch(128)
 
+
 tf.estimator.EvalSpec(eval_input_fn, steps=None)
 """,
     after="""
 def eval_input_fn():
     return tf.data.TFRecordDataset(path).batch(128)
+
 
 tf.estimator.EvalSpec(eval_input_fn, steps=None)
 """,

@@ -31,6 +31,7 @@ estimator.train(lambda: dataset.batch(128), steps=100)
 def input_fn():
     return tf.data.TFRecordDataset(path).batch(128)
 
+
 estimator.train(input_fn, steps=100)
 """,
 )

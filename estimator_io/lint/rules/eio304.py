@@ -28,11 +28,13 @@ __all__ = ["check"]
 def input_fn():
     return tf.data.TFRecordDataset(path).repeat().batch(128)
 
+
 tf.estimator.EvalSpec(input_fn, steps=None)
 """,
     after="""
 def input_fn():
     return tf.data.TFRecordDataset(path).batch(128)
+
 
 tf.estimator.EvalSpec(input_fn, steps=None)
 """,

@@ -31,8 +31,10 @@ __all__ = ["check"]
     before="""
 x = np.load("x.npy")
 
+
 def input_fn():
     return tf.data.Dataset.from_tensor_slices(x).batch(128)
+
 
 estimator.train(input_fn)
 """,

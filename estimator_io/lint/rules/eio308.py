@@ -25,11 +25,13 @@ __all__ = ["check"]
 def input_fn(params):
     return tf.data.TFRecordDataset(path).batch(params["batch_size"])
 
+
 tf.compat.v1.estimator.tpu.TPUEstimator(model_fn, config).train(input_fn)
 """,
     after="""
 def input_fn(params):
     return tf.data.TFRecordDataset(path).batch(params["batch_size"], drop_remainder=True)
+
 
 tf.compat.v1.estimator.tpu.TPUEstimator(model_fn, config).train(input_fn)
 """,

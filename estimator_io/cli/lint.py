@@ -7,8 +7,14 @@ import dataclasses
 import os
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from estimator_io.errors import OptionError
+
+if TYPE_CHECKING:
+    from estimator_io.lint.linter import Report
+    from estimator_io.lint.settings import Settings
 
 __all__ = ["configure", "run"]
 
@@ -103,7 +109,7 @@ def _explain(code: str) -> int:
     return 0
 
 
-def _settings(arguments: argparse.Namespace):
+def _settings(arguments: argparse.Namespace) -> Settings:
     from pathlib import Path
 
     from estimator_io.lint import settings
@@ -114,7 +120,7 @@ def _settings(arguments: argparse.Namespace):
         first = arguments.paths[0]
         folder = first if os.path.isdir(first) else os.path.dirname(os.path.abspath(first))
         _, found = settings.find_settings(os.curdir if first == "-" else folder)
-    changes = {}
+    changes: dict[str, Any] = {}
     for name in ("select", "ignore"):
         given = getattr(arguments, name)
         if given is not None:
@@ -139,7 +145,12 @@ def _read_stdin() -> str:
         raise OptionError(f"Standard input is no Python source: {error}") from error
 
 
-def _fix(paths, settings, arguments: argparse.Namespace, stdin_text: str | None):
+def _fix(
+    paths: Sequence[str],
+    settings: Settings,
+    arguments: argparse.Namespace,
+    stdin_text: str | None,
+) -> list[Report]:
     try:
         from estimator_io.lint.fixes import fix_text
     except ImportError as error:
@@ -157,8 +168,13 @@ def _fix(paths, settings, arguments: argparse.Namespace, stdin_text: str | None)
             continue
         text = linter.read_source(path)
         fixed = fix_text(text, path, settings, arguments.unsafe_fixes)
-        if fixed.text != text:
-            _write(path, text, fixed.text)
+        try:
+            if fixed.text != text:
+                _write(path, fixed.text)
+        except OSError as error:
+            failure = f"cannot be written: {error.strerror or error}"
+            reports.append(dataclasses.replace(report, error=failure))
+            continue
         mended += fixed.count
         reports.append(fixed.report)
     if stdin_text is not None:
@@ -170,13 +186,11 @@ def _fix(paths, settings, arguments: argparse.Namespace, stdin_text: str | None)
     return reports
 
 
-def _write(path: str, before: str, text: str) -> None:
+def _write(path: str, text: str) -> None:
     """Replaces a file at once, in its own encoding and with its own permissions."""
-    import io
     import shutil
     import tokenize
 
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(before.encode()).readline)
     with open(path, "rb") as file:
         encoding, _ = tokenize.detect_encoding(file.readline)
     real = os.path.realpath(path)
@@ -191,7 +205,12 @@ def _write(path: str, before: str, text: str) -> None:
         raise
 
 
-def _tell(reports, render, arguments: argparse.Namespace, has_stdin: bool) -> int:
+def _tell(
+    reports: Sequence[Report],
+    render: Callable[[Sequence[Report]], str],
+    arguments: argparse.Namespace,
+    has_stdin: bool,
+) -> int:
     found = sum(len(report.findings) for report in reports)
     failed = [report for report in reports if report.error]
     text = render(reports)

@@ -51,7 +51,10 @@ def fix_text(text: str, path: str, settings: Settings, unsafe: bool = False) -> 
         edits = {edit for finding in wanted if finding.fix for edit in finding.fix.edits}
         if not edits:
             break
-        changed = apply_edits(text, edits)
+        try:
+            changed = apply_edits(text, edits)
+        except cst.ParserSyntaxError:  # Python may know syntax that LibCST does not yet
+            break
         if changed == text:
             break
         after = lint_text(changed, path, settings)

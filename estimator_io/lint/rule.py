@@ -102,26 +102,23 @@ def all_rules() -> dict[str, Rule]:
     return dict(sorted(_RULES.items()))
 
 
-def span_of(program: Program, node: ast.expr) -> Span:
+def span_of(program: Program, node: ast.AST) -> Span:
     """Returns where an expression stands, in characters."""
-    return Span(
-        node.lineno,
-        program.column(node.lineno, node.col_offset),
-        node.end_lineno or node.lineno,
-        program.column(node.end_lineno or node.lineno, node.end_col_offset or 0),
-    )
+    line, end_line = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1)
+    start, end = getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0)
+    return Span(line, program.column(line, start), end_line, program.column(end_line, end))
 
 
-def argument(program: Program, node: ast.expr, name: str, value: str, safe: bool = True) -> Fix:
+def argument(program: Program, node: ast.AST, name: str, value: str, safe: bool = True) -> Fix:
     """Returns the fix that sets a keyword of a call."""
     return Fix((Edit("argument", span_of(program, node), name, value),), safe)
 
 
-def append_to(program: Program, node: ast.expr, method: str, value: str) -> Fix:
+def append_to(program: Program, node: ast.AST, method: str, value: str) -> Fix:
     """Returns the fix that calls a method on what a call returns."""
     return Fix((Edit("append", span_of(program, node), method, value),), safe=True)
 
 
-def give_back(program: Program, node: ast.expr, name: str, safe: bool) -> Fix:
+def give_back(program: Program, node: ast.AST, name: str, safe: bool) -> Fix:
     """Returns the fix that assigns the value of a statement to a name."""
     return Fix((Edit("assign", span_of(program, node), name),), safe)

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from estimator_io.cli import lint
 from estimator_io.cli.main import main
 from estimator_io.lint.page import filled
 from estimator_io.lint.rule import all_rules
@@ -159,6 +160,24 @@ def test_a_fixed_file_keeps_its_mode_and_encoding_and_leaves_nothing_beside_it(w
     before = path.stat().st_mtime_ns
     assert main(["lint", "a.py", "--fix"]) == 0
     assert path.stat().st_mtime_ns == before
+
+
+def test_a_file_that_cannot_be_written_is_reported_with_its_findings(write, monkeypatch, capsys):
+    pytest.importorskip("libcst")
+    write("a.py", MENDABLE)
+    write("b.py", MENDABLE)
+
+    def refuse(path, text):
+        if path == "a.py":
+            raise PermissionError(13, "Permission denied")
+        return before(path, text)
+
+    before = lint._write
+    monkeypatch.setattr(lint, "_write", refuse)
+    assert main(["lint", "a.py", "b.py", "--fix"]) == 2
+    out, err = capsys.readouterr()
+    assert "a.py:1:1: cannot be written: Permission denied" in err
+    assert out.startswith("a.py:2:33: EIO101")
 
 
 def test_without_libcst_fixing_says_what_to_install(write, capsys, monkeypatch):

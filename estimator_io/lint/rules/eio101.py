@@ -50,7 +50,7 @@ def check(program: Program) -> Iterator[Hit]:
         whole = path.calls[-1].op in _KEEP_BATCHES and len(ends) == 1
         fix = None
         if whole and program.autotune is not None:
-            fix = append_to(program, path.calls[-1].node, "prefetch", program.autotune)  # type: ignore[arg-type]
+            fix = append_to(program, path.calls[-1].node, "prefetch", program.autotune)
         yield Hit(call.node, fix=fix)
 
 

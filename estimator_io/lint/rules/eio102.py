@@ -16,7 +16,7 @@ from estimator_io.lint.analysis.program import Program
 from estimator_io.lint.analysis.queries import map_traits
 from estimator_io.lint.analysis.traits import Traits
 from estimator_io.lint.analysis.values import Call
-from estimator_io.lint.finding import Grade
+from estimator_io.lint.finding import Fix, Grade
 from estimator_io.lint.rule import Hit, argument, rule
 
 __all__ = ["check"]
@@ -65,8 +65,8 @@ def _how_bad(traits: Traits | None) -> tuple[Grade, str, str]:
     return Grade.STYLE, "", ""
 
 
-def _fix(program: Program, call: Call, traits: Traits | None):
+def _fix(program: Program, call: Call, traits: Traits | None) -> Fix | None:
     if program.autotune is None or program.gives_up_order:
         return None
     safe = traits is not None and traits.known and not traits.stateful
-    return argument(program, call.node, "num_parallel_calls", program.autotune, safe)  # type: ignore[arg-type]
+    return argument(program, call.node, "num_parallel_calls", program.autotune, safe)

@@ -46,7 +46,7 @@ def check(program: Program) -> Iterator[Hit]:
         end = path.calls[-1]
         fix = None
         if program.autotune is not None and len(program.paths_through(batches[-1].node)) == 1:
-            fix = append_to(program, end.node, "prefetch", program.autotune)  # type: ignore[arg-type]
+            fix = append_to(program, end.node, "prefetch", program.autotune)
         yield Hit(call.node, fix=fix)
 
 

@@ -47,7 +47,7 @@ def check(program: Program) -> Iterator[Hit]:
         if many or _is_batch_size(given, batch):
             fix = None
             if program.autotune is not None:
-                fix = argument(program, call.node, "buffer_size", program.autotune)  # type: ignore[arg-type]
+                fix = argument(program, call.node, "buffer_size", program.autotune)
             yield Hit(call.node, fix=fix)
 
 

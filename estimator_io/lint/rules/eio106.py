@@ -42,5 +42,5 @@ def check(program: Program) -> Iterator[Hit]:
         fix = None
         if program.autotune is not None and not program.gives_up_order:
             safe = pure and isinstance(call.constant("cycle_length"), int)
-            fix = argument(program, call.node, "num_parallel_calls", program.autotune, safe)  # type: ignore[arg-type]
+            fix = argument(program, call.node, "num_parallel_calls", program.autotune, safe)
         yield Hit(call.node, fix=fix)

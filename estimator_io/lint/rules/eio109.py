@@ -1,8 +1,9 @@
 """EIO109: rows parsed one by one.
 
-`parse_example` parses a whole batch of serialized tf.train.Examples in one call, several times as
-fast as `parse_single_example` for each row where rows are small. Said only where the map does
-nothing but parse, cast and pick, and the batch follows, so that the two can change places.
+`parse_example` parses a whole batch of serialized tf.train.Examples in one call. Measured on two
+busy cores with rows of two small features: 9 to 44 times the rows per second of
+`parse_single_example` for each row, on 2.15 and 2.21 (medians 20 and 16). Said only where the map
+does nothing but parse, cast and pick, and the batch follows, so that the two can change places.
 """
 
 from __future__ import annotations

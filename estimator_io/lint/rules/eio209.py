@@ -42,5 +42,5 @@ def check(program: Program) -> Iterator[Hit]:
         if "shuffle" in call.arguments and shuffled not in (Constant(True), Constant(None)):
             continue
         if after(path, index, ("shard",)) is not None:
-            fix = argument(program, call.node, "shuffle", "False", safe=False)  # type: ignore[arg-type]
+            fix = argument(program, call.node, "shuffle", "False", safe=False)
             yield Hit(call.node, fix=fix)

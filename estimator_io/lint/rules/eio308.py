@@ -6,6 +6,7 @@ the TPUEstimator refuses it.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from estimator_io.lint.analysis.program import Program
@@ -45,11 +46,11 @@ def check(program: Program) -> Iterator[Hit]:
             yield Hit(call.node)
 
 
-def _is_for_tpu(program: Program, node: object) -> bool:
+def _is_for_tpu(program: Program, node: ast.AST) -> bool:
     """Tells whether a TPUEstimator is given a pipeline, and no other Estimator is."""
     kinds = set()
     for usage in program.usages:
-        functions = {c.function for p in program.paths_through(node) for c in p.calls if c.usage}  # type: ignore[arg-type]
+        functions = {c.function for p in program.paths_through(node) for c in p.calls if c.usage}
         if functions:
             kinds.add(usage.estimator)
     return kinds == {"TPUEstimator"}

@@ -10,16 +10,14 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from estimator_io.lint.analysis import conditions, expressions
 from estimator_io.lint.analysis.ops import WATCHED
 from estimator_io.lint.analysis.program import Program
-from estimator_io.lint.analysis.symbols import canonical
+from estimator_io.lint.analysis.statements import STATEMENTS
 from estimator_io.lint.analysis.values import (
     UNKNOWN,
-    ClassValue,
-    Constant,
     Dataset,
     Function,
     Instance,
@@ -61,6 +59,7 @@ class Walker:
       function: the function that is being followed.
       usage: how the Estimator uses what is being followed; "" outside.
       known: the tests whose outcome is known here.
+      returns: what the function has returned so far.
     """
 
     def __init__(self, text: str, tree: ast.Module) -> None:
@@ -72,7 +71,7 @@ class Walker:
         self._queue: list[Function] = []
         self._queued: set[ast.AST] = set()
         self._stack: list[ast.AST] = []
-        self._returns: list[Value] = []
+        self.returns: list[Value] = []
         self._inlined = 0
         self._calls = 0
         self._relevant: dict[ast.AST, bool] = {}
@@ -200,26 +199,26 @@ class Walker:
 
     def _follow(self, function: Function, scope: Scope) -> Value:
         node = function.node
-        before = self.function, self.known, self._returns
-        self.function, self._returns = node, []
+        before = self.function, self.known, self.returns
+        self.function, self.returns = node, []
         # A test of the caller may read names that mean something else here.
         self.known = {}
         self._stack.append(node)
         try:
             if isinstance(node, ast.Lambda):
-                self._returns.append(expressions.evaluate(self, node.body, scope))
+                self.returns.append(expressions.evaluate(self, node.body, scope))
             else:
                 self.block(node.body, scope)
             return self._returned(node)
         finally:
             self._stack.pop()
-            self.function, self.known, self._returns = before
+            self.function, self.known, self.returns = before
 
     def _returned(self, node: ast.AST) -> Value:
-        if not self._returns:
+        if not self.returns:
             return UNKNOWN
-        result = self._returns[0]
-        for value in self._returns[1:]:
+        result = self.returns[0]
+        for value in self.returns[1:]:
             result = conditions.merge(result, value)
         for part in parts(result):
             if isinstance(part, Dataset):
@@ -234,7 +233,7 @@ class Walker:
         self.known = dict(before)
         try:
             for statement in statements:
-                handler = _STATEMENTS.get(type(statement))
+                handler = STATEMENTS.get(type(statement))
                 if handler is None:
                     expressions.evaluate_children(self, statement, scope)
                 elif handler(self, statement, scope):
@@ -242,28 +241,6 @@ class Walker:
             return False
         finally:
             self.known = before
-
-    def _expression(self, node: ast.Expr, scope: Scope) -> None:
-        if not isinstance(node.value, ast.Constant):
-            value = expressions.evaluate(self, node.value, scope)
-            if isinstance(value, Dataset):
-                expressions.note_discard(self, node.value, value)
-
-    def _assign(self, node: ast.Assign, scope: Scope) -> None:
-        value = expressions.evaluate(self, node.value, scope)
-        for target in node.targets:
-            self.bind(target, value, scope)
-
-    def _annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
-        if node.value is not None:
-            self.bind(node.target, expressions.evaluate(self, node.value, scope), scope)
-
-    def _augmented(self, node: ast.AugAssign, scope: Scope) -> None:
-        expressions.evaluate(self, node.value, scope)
-        if isinstance(node.target, ast.Name):
-            value = scope.names.get(node.target.id)
-            if isinstance(value, Constant) or value is None:
-                scope.names[node.target.id] = UNKNOWN
 
     def bind(self, target: ast.expr, value: Value, scope: Scope) -> None:
         """Gives a value to a name, to several, or to an attribute of self."""
@@ -283,33 +260,9 @@ class Walker:
         else:
             expressions.evaluate_children(self, target, scope)
 
-    def _if(self, node: ast.If, scope: Scope) -> bool:
-        test = expressions.evaluate(self, node.test, scope)
-        text, outcome = conditions.condition_of(node.test)
-        if isinstance(test, Constant):
-            taken = node.body if test.value else node.orelse
-            return self.block(taken, scope)
-        if text in self.known:
-            return self.block(node.body if self.known[text] == outcome else node.orelse, scope)
-        before = scope.names
-        with self._knowing(text, outcome):
-            scope.names = dict(before)
-            body_left = self.block(node.body, scope)
-            body = scope.names
-        with self._knowing(text, not outcome):
-            scope.names = dict(before)
-            else_left = self.block(node.orelse, scope)
-            otherwise = scope.names
-        if body_left or else_left:
-            if not (body_left and else_left):
-                self.known[text] = outcome if else_left else not outcome
-            scope.names = otherwise if body_left else body
-            return body_left and else_left
-        scope.names = conditions.join(body, otherwise, text, outcome)
-        return False
-
     @contextlib.contextmanager
-    def _knowing(self, text: str, outcome: bool) -> Iterator[None]:
+    def knowing(self, text: str, outcome: bool) -> Iterator[None]:
+        """Follows what is inside with the outcome of a test known."""
         before = self.known
         self.known = {**before, text: outcome}
         try:
@@ -322,98 +275,6 @@ class Walker:
         if not self.known:
             return list(dataset.paths)
         return [p for p in dataset.paths if conditions.compatible(self.known, p.conditions)]
-
-    def _return(self, node: ast.Return, scope: Scope) -> bool:
-        if node.value is not None:
-            value = expressions.evaluate(self, node.value, scope)
-            if isinstance(value, Dataset):
-                value = Dataset(tuple(self.current(value)) or value.paths)
-            self._returns.append(value)
-        return True
-
-    def _leave(self, node: ast.stmt, scope: Scope) -> bool:
-        expressions.evaluate_children(self, node, scope)
-        return True
-
-    def _for(self, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
-        expressions.evaluate(self, node.iter, scope)
-        self.bind(node.target, UNKNOWN, scope)
-        self.block(node.body, scope)
-        self.block(node.orelse, scope)
-
-    def _while(self, node: ast.While, scope: Scope) -> None:
-        expressions.evaluate(self, node.test, scope)
-        self.block(node.body, scope)
-        self.block(node.orelse, scope)
-
-    def _with(self, node: ast.With | ast.AsyncWith, scope: Scope) -> bool:
-        for entered in node.items:
-            value = expressions.evaluate(self, entered.context_expr, scope)
-            if entered.optional_vars is not None:
-                unknown = UNKNOWN if isinstance(value, Symbol) else value
-                self.bind(entered.optional_vars, unknown, scope)
-        return self.block(node.body, scope)
-
-    def _try(self, node: ast.Try, scope: Scope) -> bool:
-        left = self.block(node.body, scope)
-        for handler in node.handlers:
-            before = dict(scope.names)
-            self.block(handler.body, scope)
-            scope.names = before
-        self.block(node.orelse, scope)
-        return self.block(node.finalbody, scope) or (left and not node.handlers)
-
-    def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
-        for decorator in node.decorator_list:
-            expressions.evaluate(self, decorator, scope)
-        function = Function(node, scope)
-        scope.names[node.name] = function
-        self.define(function)
-
-    def _class(self, node: ast.ClassDef, scope: Scope) -> None:
-        inside = Scope(scope, function=scope.function)
-        instance = Instance()
-        scope.names[node.name] = ClassValue(node, inside, instance)
-        ordered = sorted(node.body, key=lambda s: getattr(s, "name", "") != "__init__")
-        for statement in ordered:
-            if isinstance(statement, _FUNCTIONS):
-                self._method(statement, scope, instance)
-            else:
-                self.block([statement], inside)
-        instance.attributes.update(
-            {k: v for k, v in inside.names.items() if k not in instance.attributes}
-        )
-
-    def _method(
-        self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope, instance: Instance
-    ) -> None:
-        decorators = {getattr(d, "id", "") for d in node.decorator_list}
-        bound = () if "staticmethod" in decorators else (instance,)
-        function = Function(node, scope, bound, static="property" in decorators)
-        instance.attributes[node.name] = function
-        self.define(function)
-
-    def _import(self, node: ast.Import, scope: Scope) -> None:
-        for alias in node.names:
-            self.program.imports.add(alias.name.partition(".")[0])
-            if alias.asname:
-                scope.names[alias.asname] = Symbol(canonical(alias.name))
-            else:
-                top = alias.name.partition(".")[0]
-                scope.names[top] = Symbol(canonical(top))
-
-    def _import_from(self, node: ast.ImportFrom, scope: Scope) -> None:
-        module = "." * node.level + (node.module or "")
-        self.program.imports.add(module.partition(".")[0] or ".")
-        for alias in node.names:
-            if alias.name != "*":
-                name = canonical(f"{module}.{alias.name}")
-                scope.names[alias.asname or alias.name] = Symbol(name)
-
-    def _match(self, node: ast.Match, scope: Scope) -> None:
-        expressions.evaluate(self, node.subject, scope)
-        for case in node.cases:
-            self.block(case.body, scope)
 
 
 def _functions_in(statements: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -435,30 +296,3 @@ def _positional(signature: ast.arguments) -> list[ast.arg]:
 def _parameters(signature: ast.arguments) -> list[ast.arg]:
     variadic = [a for a in (signature.vararg, signature.kwarg) if a is not None]
     return [*_positional(signature), *signature.kwonlyargs, *variadic]
-
-
-_STATEMENTS: dict[type, Callable] = {
-    ast.Expr: Walker._expression,
-    ast.Assign: Walker._assign,
-    ast.AnnAssign: Walker._annotated,
-    ast.AugAssign: Walker._augmented,
-    ast.If: Walker._if,
-    ast.Return: Walker._return,
-    ast.Raise: Walker._leave,
-    ast.Continue: Walker._leave,
-    ast.Break: Walker._leave,
-    ast.For: Walker._for,
-    ast.AsyncFor: Walker._for,
-    ast.While: Walker._while,
-    ast.With: Walker._with,
-    ast.AsyncWith: Walker._with,
-    ast.Try: Walker._try,
-    ast.FunctionDef: Walker._define,
-    ast.AsyncFunctionDef: Walker._define,
-    ast.ClassDef: Walker._class,
-    ast.Import: Walker._import,
-    ast.ImportFrom: Walker._import_from,
-    ast.Match: Walker._match,
-}
-if hasattr(ast, "TryStar"):
-    _STATEMENTS[ast.TryStar] = Walker._try

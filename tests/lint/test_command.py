@@ -226,4 +226,4 @@ def test_every_rule_is_one_small_file_named_after_its_code():
 def test_pre_commit_runs_the_command_on_python_files():
     text = (ROOT / ".pre-commit-hooks.yaml").read_text()
     assert "entry: estimator-io lint" in text
-    assert "types_or: [python, pyi]" in text or "types: [python]" in text
+    assert "types: [python]" in text

@@ -106,7 +106,7 @@ def attribute_of(walker: Walker, owner: Value, name: str) -> Value:
         return _member(owner.name, name)
     if isinstance(owner, Instance):
         value = owner.attributes.get(name, Unknown(name))
-        if isinstance(value, Function) and value.static:  # a property
+        if isinstance(value, Function) and value.is_property:
             return walker.call(value, (), {})
         return value
     if isinstance(owner, ClassValue):

@@ -153,7 +153,7 @@ def _method(
 ) -> None:
     decorators = {getattr(d, "id", "") for d in node.decorator_list}
     bound = () if "staticmethod" in decorators else (instance,)
-    function = Function(node, scope, bound, static="property" in decorators)
+    function = Function(node, scope, bound, is_property="property" in decorators)
     instance.attributes[node.name] = function
     walker.define(function)
 

@@ -102,7 +102,7 @@ class Function:
     scope: Scope
     arguments: tuple[Value, ...] = ()
     keywords: tuple[tuple[str, Value], ...] = ()
-    static: bool = False
+    is_property: bool = False
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 import shutil
 
@@ -40,7 +41,12 @@ def adopt(prefix: str, model_dir: str) -> str:
     target = os.path.join(model_dir, f"model.ckpt-{step}")
     if os.path.abspath(prefix) != os.path.abspath(target):
         copy_checkpoint(prefix, target)
-    tf.compat.v1.train.update_checkpoint_state(model_dir, target)
+    # What TensorFlow's own function writes; that one warns that it is deprecated.
+    state = os.path.join(model_dir, "checkpoint")
+    name = json.dumps(os.path.basename(target))
+    with open(f"{state}.tmp", "w", encoding="utf-8") as file:
+        file.write(f"model_checkpoint_path: {name}\nall_model_checkpoint_paths: {name}\n")
+    os.replace(f"{state}.tmp", state)
     return target
 
 

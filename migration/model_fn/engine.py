@@ -98,8 +98,9 @@ class Engine:
             return None
 
         def fetches() -> Any:
-            self._specs[mode] = self._noting.spec
-            return {} if mode == "infer" else {"loss": self._noting.spec.loss}
+            # Noted at the first step: a validation calls the model_fn again while training waits.
+            spec = self._specs.setdefault(mode, self._noting.spec)
+            return {} if mode == "infer" else {"loss": spec.loss}
 
         self._calls[mode] = SteppedCall(call, fetches)
 

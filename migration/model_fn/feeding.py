@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from estimator_io.errors import StructureError
 
-__all__ = ["Placeholders"]
+__all__ = ["Placeholders", "spec_of"]
 
 
 class Placeholders:
@@ -37,6 +37,23 @@ class Placeholders:
         values = tf.nest.flatten(_unwrapped(batch), expand_composites=True)
         pairs = zip(self._placeholders, values, strict=True)
         return {placeholder: value.numpy() for placeholder, value in pairs}
+
+
+def spec_of(batch: Any) -> Any:
+    """Returns the spec of batches like this one, of any number of rows."""
+    return tf.nest.map_structure(_spec_of_tensor, batch)
+
+
+def _spec_of_tensor(value: Any) -> Any:
+    if isinstance(value, tf.Tensor) and value.shape.rank:
+        return tf.TensorSpec([None, *value.shape[1:]], value.dtype)
+    spec: Any = tf.type_spec_from_value(value)
+    if isinstance(spec, tf.SparseTensorSpec):
+        return tf.SparseTensorSpec([None, *spec.shape[1:]], spec.dtype)
+    if isinstance(spec, tf.RaggedTensorSpec):
+        shape = [None, *spec.shape[1:]]
+        return tf.RaggedTensorSpec(shape, spec.dtype, spec.ragged_rank, spec.row_splits_dtype)
+    return spec
 
 
 def _unwrapped(batch: Any) -> Any:

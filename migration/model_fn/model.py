@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from estimator_io.errors import ModeError, NoDataError, OptionError
 from migration.model_fn.engine import Engine
+from migration.model_fn.feeding import spec_of
 from migration.model_fn.stepping import Ended
 
 __all__ = ["GlobalStep", "ModelFnModel"]
@@ -216,9 +217,9 @@ class ModelFnModel(_Model):
 
     def _step(self, mode: str, iterator: Any) -> Any:
         function = self._inputs.function_of(self._inputs.current[mode])
-        batch = None if function is not None else next(iterator)
+        batch = _next_batch(iterator) if function is None else None
         if not self._engine.begun(mode):
-            data = iterator.element_spec if function is None else function
+            data = spec_of(batch) if function is None else function
             self._engine.begin(mode, data, name=self._evaluation_name if mode == "eval" else None)
         try:
             return self._engine.step(mode, batch)
@@ -407,6 +408,11 @@ class _CallPerEpoch(_Callback):
         del epoch, logs
         if self._engine.begun("train"):
             self._engine.finish("train")
+
+
+def _next_batch(iterator: Any) -> Any:
+    # predict of Keras 3 hands over the batches of one execution instead of the iterator.
+    return iterator[0] if isinstance(iterator, list) else next(iterator)
 
 
 def _as_list(callbacks: Any) -> list[Any]:

@@ -1,6 +1,6 @@
 """Adapters that carry an Estimator program to Keras model.fit.
 
-So far: the data. Every name below is loaded when it is first used.
+Every name below is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from migration.datasets import to_dataset
+    from migration.model_fn.model import ModelFnModel
 
-_HOMES = {"to_dataset": "datasets"}
+_HOMES = {"ModelFnModel": "model_fn.model", "to_dataset": "datasets"}
 
-__all__ = ["to_dataset"]
+__all__ = ["ModelFnModel", "to_dataset"]
 
 
 def __getattr__(name: str) -> Any:

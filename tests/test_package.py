@@ -29,6 +29,7 @@ MODULES_WITH_EXAMPLES = [
     "estimator_io.factories.tfrecord",
     "estimator_io.pipeline.input_fn",
     "estimator_io.hooks.position",
+    "migration.model_fn.model",
 ]
 
 

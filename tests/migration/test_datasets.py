@@ -49,4 +49,3 @@ def test_an_argument_that_nobody_gives_is_refused_by_name():
 
 def test_the_documented_example_gives_what_it_says():
     assert doctest.testmod(migration.datasets).failed == 0
-    assert migration.__all__ == ["to_dataset"]

@@ -1,0 +1,201 @@
+"""Runs one call of an Estimator in a thread of its own, one step whenever the caller asks.
+
+An Estimator's train, evaluate and predict loop on their own. Here a hook holds the loop before each
+step until the next batch is handed over, so that another loop, such as that of `Model.fit`, takes
+the steps, while sessions, hooks, checkpoints and summaries remain the Estimator's own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow as tf
+
+__all__ = ["Ended", "StepHook", "SteppedCall"]
+
+
+class Ended(Exception):  # noqa: N818 (no error: the call took its last step)
+    """The call has ended: its input is exhausted, or a hook asked to stop."""
+
+
+class _AbandonedError(Exception):
+    """Unwinds a call that nobody will finish."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Step:
+    """One step, on `feed`: values by placeholder."""
+
+    feed: Mapping[Any, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Visit:
+    """Something to do with the session between two steps."""
+
+    function: Callable[[Any], Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class _End:
+    """No more steps."""
+
+    error: Exception
+
+
+@dataclasses.dataclass(frozen=True)
+class _Answer:
+    """What came of a command: the results of a step or a visit, or the error of a visit."""
+
+    value: Any = None
+    error: BaseException | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Over:
+    """The call returned `value`, after a last step that `step` answers, or raised `error`."""
+
+    value: Any = None
+    error: BaseException | None = None
+    step: _Answer | None = None
+
+
+class StepHook(tf.compat.v1.train.SessionRunHook):
+    """Holds the loop before each step until `SteppedCall` hands over a batch.
+
+    Args:
+      fetches: returns what a step shall give back, once the graph is built.
+    """
+
+    def __init__(self, fetches: Callable[[], Any]) -> None:
+        self._fetches = fetches
+        self.commands: queue.SimpleQueue = queue.SimpleQueue()
+        self.answers: queue.SimpleQueue = queue.SimpleQueue()
+        self.answer: _Answer | None = None  # of the step before, given when all hooks saw it
+        self._step: _Step | None = None
+        self._session: Any = None
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Notes the session, also the one of a recovery."""
+        del coord
+        self._session = session
+
+    def before_run(self, run_context: Any) -> Any:
+        """Waits for the next batch; a step that a lost session did not finish is taken again."""
+        del run_context
+        if self._step is None:
+            self._step = self._next_step()
+        return tf.compat.v1.train.SessionRunArgs(self._fetches(), feed_dict=dict(self._step.feed))
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Keeps the results until every other hook has seen them too."""
+        del run_context
+        self._step = None
+        self.answer = _Answer(run_values.results)
+
+    def _next_step(self) -> _Step:
+        if self.answer is not None:
+            self.answers.put(self.answer)
+            self.answer = None
+        while True:
+            command = self.commands.get()
+            if isinstance(command, _Step):
+                return command
+            if isinstance(command, _End):
+                raise command.error
+            try:
+                self.answers.put(_Answer(command.function(self._session)))
+            except Exception as error:
+                self.answers.put(_Answer(error=error))
+
+
+class SteppedCall:
+    """A call of an Estimator that takes a step when it is told to.
+
+    Args:
+      call: makes the call, given the hook that it must pass on; runs in a thread of its own.
+      fetches: returns what each step gives back, once the graph is built.
+    """
+
+    def __init__(self, call: Callable[[StepHook], Any], fetches: Callable[[], Any]) -> None:
+        self._hook = StepHook(fetches)
+        self._over: _Over | None = None
+        self._thread = threading.Thread(
+            target=self._run, args=(call,), name="estimator-call", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def running(self) -> bool:
+        """Whether the call may take another step, as far as it has told."""
+        return self._over is None
+
+    def step(self, feed: Mapping[Any, Any] | Callable[[], Mapping[Any, Any]]) -> Any:
+        """Takes one step.
+
+        Args:
+          feed: values by placeholder, or what makes them once the graph is built.
+
+        Returns:
+          The values of the fetches.
+
+        Raises:
+          Ended: the call had ended before this step.
+          Exception: what the call raised.
+        """
+        if callable(feed):
+            self.visit(lambda _: None)  # the graph is built once the hook listens
+            feed = feed() if self._over is None else {}
+        return self._ask(_Step(feed))
+
+    def visit(self, function: Callable[[Any], Any]) -> Any:
+        """Returns `function(session)`, called between two steps in the thread of the call."""
+        return self._ask(_Visit(function))
+
+    def finish(self) -> Any:
+        """Ends the call as exhausted input does, and returns what it returned."""
+        self._end(tf.errors.OutOfRangeError(None, None, "The caller takes no more steps."))
+        assert self._over is not None
+        if self._over.error is not None:
+            raise self._over.error
+        return self._over.value
+
+    def abandon(self) -> None:
+        """Ends the call as an error does: hooks do not see an end, nothing is saved."""
+        self._end(_AbandonedError())
+
+    def _ask(self, command: _Step | _Visit) -> Any:
+        if self._over is None:
+            self._hook.commands.put(command)
+            answer = self._hook.answers.get()
+            if isinstance(answer, _Over):
+                self._over = answer
+                answer = answer.step
+            if answer is not None:
+                if answer.error is not None:
+                    raise answer.error
+                return answer.value
+        assert self._over is not None
+        if self._over.error is not None:
+            raise self._over.error
+        raise Ended
+
+    def _end(self, error: Exception) -> None:
+        if self._over is None:
+            self._hook.commands.put(_End(error))
+            while self._over is None:
+                answer = self._hook.answers.get()
+                self._over = answer if isinstance(answer, _Over) else None
+        self._thread.join()
+
+    def _run(self, call: Callable[[StepHook], Any]) -> None:
+        try:
+            value = call(self._hook)
+        except BaseException as error:
+            self._hook.answers.put(_Over(error=error))
+        else:
+            self._hook.answers.put(_Over(value=value, step=self._hook.answer))

@@ -37,5 +37,5 @@ def _input_fn(loader: str, case: Case, files: list[str]) -> Any:
         return estimator_io.parquet_input_fn(files, label=LABEL, **batch)
     if case.kind == "wav":
         return estimator_io.audio_input_fn(files, length=SAMPLES, **batch)
-    fast: dict[str, Any] = {}
+    fast: dict[str, Any] = {"fast_decode": True} if loader == "library fast" else {}
     return estimator_io.image_input_fn(files, size=(case.size, case.size), **fast, **batch)

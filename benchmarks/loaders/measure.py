@@ -70,7 +70,9 @@ def measure(
             for name in present
         }
         with tempfile.TemporaryDirectory() as folder:
-            saved = {name: started[name].values(folder, files) for name in present}
+            # Of a table one file, since loaders differ in how they mix several.
+            some = files if case.kind in ("jpeg", "wav") else files[:1]
+            saved = {name: started[name].values(folder, some) for name in present}
             differences = _compare(case, saved)
         runs = run_pairs(
             {name: functools.partial(process.run) for name, process in started.items()},

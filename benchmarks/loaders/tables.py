@@ -46,6 +46,8 @@ def _loader_rows(result: CaseResult) -> list[list[str]]:
 def _spell(apart: Difference) -> str:
     if apart.greatest == 0:
         return "the same"
+    if apart.greatest == float("inf"):
+        return "others"
     return f"mean {apart.mean:.3g}, at most {apart.greatest:.3g} apart"
 
 

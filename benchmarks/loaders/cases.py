@@ -9,6 +9,7 @@ __all__ = ["CASES", "LOADERS", "QUICK", "Case", "Settings"]
 # Loaders by the module of this package that opens them, and what must be installed for each.
 LOADERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "library": ("library", ()),
+    "library accurate": ("library", ()),
     "library fast": ("library", ()),
     "tf.data": ("guides", ()),
     "tf.data by batch": ("guides", ()),
@@ -27,10 +28,10 @@ class Case:
 
     Attributes:
       name: as --cases takes it.
-      kind: "csv", "tfrecord", "parquet", "jpeg" or "wav".
+      kind: "csv", "tfrecord", "parquet", "jpeg" (200 by 200 pixels), "photo" (800 by 800) or "wav".
       loaders: keys of `LOADERS`; "tf.data…" and "make_csv_dataset" are written by hand.
       batch_size: rows a batch.
-      size: height and width of the pictures, in pixels; 200 is the size in the files.
+      size: height and width that pictures are resized to, in pixels.
       needs: packages that all loaders of the case need.
       peers_need: packages that the loaders in Python need besides.
     """
@@ -44,6 +45,11 @@ class Case:
     peers_need: tuple[str, ...] = ()
 
     @property
+    def of_pictures(self) -> bool:
+        """Whether rows are pictures."""
+        return self.kind in ("jpeg", "photo")
+
+    @property
     def written_by_hand(self) -> tuple[str, ...]:
         """The loaders that are plain tf.data."""
         return tuple(name for name in self.loaders if LOADERS[name][0] == "guides")
@@ -51,9 +57,7 @@ class Case:
     @property
     def peers(self) -> tuple[str, ...]:
         """The loaders of other packages."""
-        return tuple(
-            name for name in self.loaders if LOADERS[name][0] not in ("guides", "library")
-        )
+        return tuple(name for name in self.loaders if LOADERS[name][0] not in ("guides", "library"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +98,7 @@ QUICK = Settings(
 _PYTHON = ("torch", "PyDataset", "Grain")
 # Under fit a PyDataset refuses columns of text.
 _PYTHON_TABLES = ("torch", "Grain")
-_PICTURES = ("library", "library fast", "tf.data", *_PYTHON)
+_RESIZED = ("library", "library fast", "tf.data", *_PYTHON)
 CASES = {
     case.name: case
     for case in [
@@ -114,9 +118,16 @@ CASES = {
             needs=("pyarrow",),
             peers_need=("pandas",),
         ),
-        Case("jpeg-200", "jpeg", _PICTURES, 64, size=200, peers_need=("PIL",)),
-        Case("jpeg-128", "jpeg", _PICTURES, 64, size=128, peers_need=("PIL",)),
-        Case("jpeg-96", "jpeg", (*_PICTURES, "torch draft"), 64, size=96, peers_need=("PIL",)),
+        Case(
+            "jpeg-200",
+            "jpeg",
+            ("library", "library accurate", "tf.data", *_PYTHON),
+            64,
+            size=200,
+            peers_need=("PIL",),
+        ),
+        Case("jpeg-128", "jpeg", _RESIZED, 64, size=128, peers_need=("PIL",)),
+        Case("photo-128", "photo", (*_RESIZED, "torch draft"), 64, size=128, peers_need=("PIL",)),
         Case("wav", "wav", ("library", "tf.data", *_PYTHON), 64, peers_need=("soundfile",)),
     ]
 }

@@ -21,6 +21,7 @@ __all__ = ["COLUMNS", "LABEL", "NUMBERS", "SAMPLES", "labels_of", "make_files", 
 _EXAMPLES = Path(__file__).parents[2] / "examples" / "data"
 _PARTS = 4  # files that the tables are spread over
 ROW_GROUP = 4096
+PHOTO_PIXELS = 800
 SAMPLES = 8_000  # a recording is cut or padded to one second at 8 kHz
 
 COLUMNS = (
@@ -33,9 +34,11 @@ LABEL = "income"
 
 def make_files(folder: Path, settings: Settings) -> dict[str, list[str]]:
     """Writes the files of every kind below `folder`, and returns their paths by kind."""
+    drawings, recordings = _originals("drawings/*/*.jpg"), _originals("spoken/*/*.wav")
     found = {
-        "jpeg": _repeated("drawings/*/*.jpg", folder / "jpeg", settings.pictures),
-        "wav": _repeated("spoken/*/*.wav", folder / "wav", settings.recordings),
+        "jpeg": _repeated(drawings, folder / "jpeg", settings.pictures),
+        "photo": _repeated(_enlarged(drawings, folder), folder / "photo", settings.pictures),
+        "wav": _repeated(recordings, folder / "wav", settings.recordings),
         "csv": _parts(folder, "csv"),
         "tfrecord": _parts(folder, "tfrecord"),
         "parquet": _parts(folder, "parquet"),
@@ -69,13 +72,32 @@ def _parts(folder: Path, kind: str) -> list[str]:
     return [os.fspath(folder / f"adult-{at}.{kind}") for at in range(_PARTS)]
 
 
-def _repeated(pattern: str, folder: Path, count: int) -> list[str]:
-    originals = sorted(_EXAMPLES.glob(pattern))
-    if not originals:
+def _originals(pattern: str) -> list[Path]:
+    found = sorted(_EXAMPLES.glob(pattern))
+    if not found:
         raise FileNotFoundError(
             f"{_EXAMPLES / pattern} matches no file. Expected: the files of a checkout. Run the"
             " benchmark from one."
         )
+    return found
+
+
+def _enlarged(originals: Sequence[Path], folder: Path) -> list[Path]:
+    """Writes the pictures with PHOTO_PIXELS on each side, as a camera gives more than is needed."""
+    import tensorflow as tf
+
+    made = []
+    for original in originals:
+        picture = tf.io.decode_jpeg(original.read_bytes(), channels=3)
+        large = tf.image.resize(picture, (PHOTO_PIXELS, PHOTO_PIXELS), method="bicubic")
+        target = folder / "enlarged" / original.parent.name / original.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(tf.io.encode_jpeg(tf.saturate_cast(large, tf.uint8)).numpy())
+        made.append(target)
+    return made
+
+
+def _repeated(originals: Sequence[Path], folder: Path, count: int) -> list[str]:
     return sorted(os.fspath(path) for path in _links(originals, folder, count))
 
 

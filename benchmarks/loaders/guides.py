@@ -51,8 +51,9 @@ def _jpeg(case: Case, files: list[str], shuffle: bool) -> Any:
         picture = tf.io.decode_jpeg(tf.io.read_file(path), channels=3)
         return {"image": tf.cast(picture, tf.float32)}, label
 
-    # All files are 200 by 200 pixels, which a script written for them may rely on.
-    return _files(case, files, shuffle, read_whole if case.size == 200 else read)
+    # All files of kind "jpeg" are 200 by 200 pixels, which a script for them may rely on.
+    whole = case.kind == "jpeg" and case.size == 200
+    return _files(case, files, shuffle, read_whole if whole else read)
 
 
 def _wav(case: Case, files: list[str], shuffle: bool) -> Any:
@@ -168,6 +169,7 @@ def _frame(case: Case, files: list[str], shuffle: bool) -> Any:
 
 _PIPELINES: dict[tuple[str, str], Callable[[Case, list[str], bool], Any]] = {
     ("jpeg", "tf.data"): _jpeg,
+    ("photo", "tf.data"): _jpeg,
     ("wav", "tf.data"): _wav,
     ("csv", "tf.data"): _csv_by_row,
     ("csv", "tf.data by batch"): _csv_by_batch,

@@ -71,7 +71,7 @@ def measure(
         }
         with tempfile.TemporaryDirectory() as folder:
             # Of a table one file, since loaders differ in how they mix several.
-            some = files if case.kind in ("jpeg", "wav") else files[:1]
+            some = files if case.of_pictures or case.kind == "wav" else files[:1]
             saved = {name: started[name].values(folder, some) for name in present}
             differences = _compare(case, saved)
         runs = run_pairs(
@@ -160,9 +160,7 @@ def _compare(case: Case, saved: dict[str, dict[str, np.ndarray]]) -> dict[str, D
     return {name: difference(values, reference) for name, values in saved.items()}
 
 
-def difference(
-    values: dict[str, np.ndarray], reference: dict[str, np.ndarray]
-) -> Difference:
+def difference(values: dict[str, np.ndarray], reference: dict[str, np.ndarray]) -> Difference:
     """Returns the mean and the greatest absolute difference over all features.
 
     Texts that differ anywhere count as infinitely far apart, and so do other rows or features.

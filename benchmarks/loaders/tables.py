@@ -11,7 +11,14 @@ from benchmarks.report import markdown_table, spell_machine
 __all__ = ["render"]
 
 _LOADERS = ("case", "loader", "rows/s", "CPU µs/row", "library / it", "by CPU time", "values")
-_RATIOS = ("case", "best by hand", "library / it", "best peer", "library / it", "fast / best of all")
+_RATIOS = (
+    "case",
+    "best by hand",
+    "library / it",
+    "best peer",
+    "library / it",
+    "fast / best of all",
+)
 
 
 def render(machine: dict[str, Any], settings: dict[str, Any], results: Sequence[CaseResult]) -> str:

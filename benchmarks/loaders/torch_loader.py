@@ -48,9 +48,7 @@ def open_batches(
         made = DataLoader(_Batches(table), batch_size=None, sampler=batches, **options)
     else:
         files_by_index = _Files(FileRows(case, files, draft=loader == "torch draft"))
-        made = DataLoader(
-            files_by_index, batch_size=case.batch_size, shuffle=shuffle, **options
-        )
+        made = DataLoader(files_by_index, batch_size=case.batch_size, shuffle=shuffle, **options)
     while True:
         yield from made
         if not shuffle:

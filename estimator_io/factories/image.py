@@ -81,9 +81,7 @@ def image_input_fn(
             f"method is unknown. Received: {method!r}. Expected: one of {', '.join(_METHODS)}."
         )
     if dtype not in ("float32", "uint8"):
-        raise OptionError(
-            f"dtype is unknown. Received: {dtype!r}. Expected: 'float32' or 'uint8'."
-        )
+        raise OptionError(f"dtype is unknown. Received: {dtype!r}. Expected: 'float32' or 'uint8'.")
     checked = make_options(options)
     shape = {"size": tuple(size), "channels": channels, "method": method}
     decode = functools.partial(image_element, **shape)

@@ -8,8 +8,10 @@ from estimator_io.ops.image import read_image
 
 
 @tf.autograph.experimental.do_not_convert
-def as_bytes(picture):
-    """Rounds values in [0, 255], and what a filter overshot, to uint8."""
+def as_bytes(picture, *, method):
+    """Rounds what `method` made of bytes to uint8."""
+    if method in ("bilinear", "nearest", "area"):  # between what they were made of
+        return tf.cast(picture + 0.5, tf.uint8)
     return tf.saturate_cast(picture + 0.5, tf.uint8)
 
 
@@ -20,8 +22,9 @@ def jpeg_scale(contents, *, size):
     The JPEG library rounds up when it decodes at a fraction; int32 scalar.
     """
     shape = tf.io.extract_jpeg_shape(contents)[:2]
-    fits = [tf.reduce_all((shape + (1 << n) - 1) // (1 << n) >= list(size)) for n in (1, 2, 3)]
-    return tf.reduce_sum(tf.cast(fits, tf.int32))  # a smaller fraction never fits better
+    divisors = tf.constant([[2], [4], [8]])
+    covers = tf.reduce_all((shape + divisors - 1) // divisors >= list(size), 1)
+    return tf.reduce_sum(tf.cast(covers, tf.int32))  # a smaller fraction never covers more
 
 
 @tf.autograph.experimental.do_not_convert
@@ -35,18 +38,19 @@ def read_image_fast(path, *, size, channels, method):
     start = tf.strings.substr(tf.strings.join([contents, b"\0\0\0"]), 0, 3)
     jpeg = tf.equal(start, b"\xff\xd8\xff")
 
-    def decode(ratio):
-        picture = tf.io.decode_jpeg(
-            contents, channels=channels, ratio=ratio, dct_method="INTEGER_FAST"
-        )
-        return as_bytes(tf.image.resize(picture, size, method=method))
-
     def scaled():
-        branches = [lambda ratio=ratio: decode(ratio) for ratio in (1, 2, 4, 8)]
-        return tf.switch_case(jpeg_scale(contents, size=size), branches)
+        decoders = [
+            lambda ratio=ratio: tf.io.decode_jpeg(
+                contents, channels=channels, ratio=ratio, dct_method="INTEGER_FAST"
+            )
+            for ratio in (1, 2, 4, 8)
+        ]
+        decoded = tf.switch_case(jpeg_scale(contents, size=size), decoders)
+        return as_bytes(tf.image.resize(decoded, size, method=method), method=method)
 
     def other():
-        return as_bytes(read_image(path, size=size, channels=channels, method=method))
+        whole = read_image(path, size=size, channels=channels, method=method)
+        return as_bytes(whole, method=method)
 
     picture = other() if channels == 4 else tf.cond(jpeg, scaled, other)
     return tf.ensure_shape(picture, [*size, channels])
@@ -58,7 +62,8 @@ def image_row(path, *label, size, channels, method, fast):
     if fast:
         picture = read_image_fast(path, size=size, channels=channels, method=method)
     else:
-        picture = as_bytes(read_image(path, size=size, channels=channels, method=method))
+        exact = read_image(path, size=size, channels=channels, method=method)
+        picture = as_bytes(exact, method=method)
     features = {"image": picture}
     return (features, *label) if label else features
 

@@ -50,9 +50,7 @@ def read_wavs(paths, *, length, sample_rate, channels):
 
 
 @tf.autograph.experimental.do_not_convert
-def audio_batch(
-    paths, contents, *labels, head, length, sample_rate, channels
-):
+def audio_batch(paths, contents, *labels, head, length, sample_rate, channels):
     """Returns ({"audio": samples}, labels) of a batch of files, or the features alone.
 
     Args:

@@ -163,7 +163,8 @@ def _frame(case: Case, files: list[str], shuffle: bool) -> Any:
         for name in COLUMNS
     }
     labels = columns.pop(LABEL)
-    rows = tf.data.Dataset.from_tensor_slices((columns, labels))
+    tensors: Any = (columns, labels)
+    rows = tf.data.Dataset.from_tensor_slices(tensors)
     return _finished(_mixed(rows, shuffle), case)
 
 

@@ -24,7 +24,7 @@ def open_batches(
 
 
 def _input_fn(loader: str, case: Case, files: list[str]) -> Any:
-    batch = {"batch_size": case.batch_size}
+    batch: dict[str, Any] = {"batch_size": case.batch_size}
     if case.kind == "csv":
         return estimator_io.csv_input_fn(files, label=LABEL, **batch)
     if case.kind == "tfrecord":

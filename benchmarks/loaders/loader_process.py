@@ -1,7 +1,7 @@
 """One loader in a process of its own: reads orders, one JSON line each, and answers likewise.
 
-A loader that forks (torch, Keras) must not do so beside another one's threads, and CPU time can only
-be told apart between processes. The process ends with its standard input.
+A loader that forks (torch) must not do so beside another one's threads, and CPU time can only be
+told apart between processes. The process ends with its standard input.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> None:
         order = json.loads(line)
         if order["do"] == "values":
             rows = first_rows(open_batches(order["files"], shuffle=False), settings.compared_rows)
-            np.savez(order["path"], **rows)
+            np.savez(order["path"], **rows)  # pyright: ignore[reportArgumentType] (names are ours)
             answer: dict[str, Any] = {}
         else:
             endless = endless or open_batches(hello["files"], shuffle=True)

@@ -74,7 +74,10 @@ class CaseResult:
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> CaseResult:
         """Returns the result that `to_json` was called on."""
-        case = {n: tuple(v) if isinstance(v, list) else v for n, v in content["case"].items()}
+        case: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in content["case"].items()
+        }
         return cls(
             case=Case(**case),
             missing=content["missing"],

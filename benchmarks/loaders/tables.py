@@ -17,7 +17,9 @@ _RATIOS = (
     "library / it",
     "best peer",
     "library / it",
-    "fast / best of all",
+    "accurate / peer",
+    "fast / peer",
+    "fast / by hand",
 )
 
 
@@ -64,11 +66,13 @@ def _ratio_row(result: CaseResult) -> list[str]:
     row = [result.case.name]
     for other in (by_hand, peer):
         row += ["", ""] if other is None else [other, str(result.speed("library", other))]
-    if "library fast" not in result.runs:
-        return [*row, ""]
-    others = result.best((*result.case.written_by_hand, *result.case.peers))
-    assert others is not None  # one is written by hand, and needs nothing
-    return [*row, f"{result.speed('library fast', others)} of {others}"]
+    against = [("library accurate", peer), ("library fast", peer), ("library fast", by_hand)]
+    for ours, other in against:
+        if other is None or ours not in result.runs:
+            row.append("")
+        else:
+            row.append(str(result.speed(ours, other)))
+    return row
 
 
 def _left_out(results: Sequence[CaseResult]) -> str:

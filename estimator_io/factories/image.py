@@ -38,7 +38,8 @@ def image_input_fn(
     """Returns an input function over JPEG, PNG, GIF (first frame) and BMP files.
 
     Features are {"image": float32 [batch, height, width, channels]} in [0, 255], the range that
-    Keras's own loaders give, or uint8 with dtype="uint8". `parse` gets (features, label) of one picture.
+    Keras's own loaders give, or uint8 with dtype="uint8". `parse` gets (features, label) of one
+    picture.
 
     Args:
       files: a path, a glob pattern (`**` too), or a list of them.
@@ -48,9 +49,9 @@ def image_input_fn(
       method: how to resize: a method of tf.image.resize.
       dtype: "float32", or "uint8": the resized values rounded to whole numbers, in a quarter of the
         memory of a batch or cache; cast them on the device.
-      fast_decode: decode JPEG files at 1/2, 1/4 or 1/8 of their size where that still covers `size`,
-        by the fast integer transform, and round to whole numbers before the batch. Values differ
-        a little (docs/sources.md); the gain grows with the size of the files.
+      fast_decode: decode JPEG files at 1/2, 1/4 or 1/8 of their size where that still covers
+        `size`, by the fast integer transform, and round to whole numbers before the batch. Other
+        values (docs/sources.md says how far apart); the gain grows with the size of the files.
       split: ("train", fraction) or ("validation", fraction), by file name.
       **options: the stages, as in `input_fn`.
 

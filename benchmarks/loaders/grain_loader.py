@@ -21,12 +21,12 @@ def open_batches(
     if is_table(case):
         table = Table(case, files)
         indices = _mixed(grain.MapDataset.range(len(table)), shuffle)
-        batches = indices.batch(case.batch_size).map(table.batch)
+        batches = indices.batch(case.batch_size).map(table.batch).to_iter_dataset()
     else:
         rows = _mixed(grain.MapDataset.source(FileRows(case, files)), shuffle)
-        batches = rows.batch(case.batch_size)
+        batches = rows.to_iter_dataset().batch(case.batch_size)
     options = grain.MultiprocessingOptions(num_workers=workers)
-    return iter(batches.to_iter_dataset().mp_prefetch(options))
+    return iter(batches.mp_prefetch(options))
 
 
 def _mixed(rows: Any, shuffle: bool) -> Any:

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import importlib.util
-import json
-import os
-import select
-import signal
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from benchmarks.loaders.cases import LOADERS, Case, Settings
-from benchmarks.loaders.loader_process import Reading
+from benchmarks.loaders.processes import Guard, LoaderProcess
 from benchmarks.loaders.results import CaseResult, Difference
 from benchmarks.pairs import run_pairs
 
-__all__ = ["measure", "missing_packages"]
-
-# A loader imports its packages and reads a table within this, on a busy machine too.
-_PATIENCE_SECONDS = 120
-_ROOT = Path(__file__).parents[2]
+__all__ = ["difference", "measure", "missing_packages"]
 
 
 def missing_packages(case: Case, loader: str) -> list[str]:
@@ -65,8 +52,9 @@ def measure(
     missing = {name: missing_packages(case, name) for name in case.loaders}
     present = [name for name in case.loaders if not missing[name]]
     with contextlib.ExitStack() as stack:
+        guard = stack.enter_context(Guard())
         started = {
-            name: stack.enter_context(LoaderProcess(name, case, settings, files))
+            name: stack.enter_context(LoaderProcess(name, case, settings, files, guard))
             for name in present
         }
         with tempfile.TemporaryDirectory() as folder:
@@ -85,73 +73,6 @@ def measure(
         runs=runs,
         differences=differences,
     )
-
-
-class LoaderProcess:
-    """A loader that runs in a process of its own, with its workers, until the block ends."""
-
-    def __init__(self, loader: str, case: Case, settings: Settings, files: Sequence[str]) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.loaders.loader_process"],
-            cwd=_ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,  # so that its workers can be ended with it
-        )
-        self._loader = loader
-        self._say(
-            {
-                "loader": loader,
-                "case": dataclasses.asdict(case),
-                "settings": dataclasses.asdict(settings),
-                "files": list(files),
-            }
-        )
-
-    def values(self, folder: str, files: Sequence[str]) -> dict[str, np.ndarray]:
-        """Returns the first rows in the order of the files, by feature."""
-        path = os.path.join(folder, f"{self._loader}.npz")
-        self._ask({"do": "values", "path": path, "files": list(files)})
-        with np.load(path) as saved:
-            return dict(saved)
-
-    def run(self) -> Reading:
-        """Returns what the loader read in one run."""
-        return Reading(**self._ask({"do": "run"}))
-
-    def _ask(self, order: dict[str, Any]) -> dict[str, Any]:
-        self._say(order)
-        assert self._process.stdout is not None
-        # An answer is one line, so none of it waits in a buffer of Python's.
-        if not select.select([self._process.stdout], [], [], _PATIENCE_SECONDS)[0]:
-            raise TimeoutError(
-                f"The loader {self._loader!r} has not answered for {_PATIENCE_SECONDS} s."
-            )
-        answer = self._process.stdout.readline()
-        if not answer:
-            raise RuntimeError(
-                f"The loader {self._loader!r} ended with code {self._process.wait()}. Its error"
-                " stands above."
-            )
-        return json.loads(answer)
-
-    def _say(self, order: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-
-    def __enter__(self) -> LoaderProcess:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    stream.close()
 
 
 def _compare(case: Case, saved: dict[str, dict[str, np.ndarray]]) -> dict[str, Difference]:

@@ -136,3 +136,33 @@ def test_every_loader_of_a_case_is_known_and_has_its_module():
 def test_an_unknown_case_is_refused():
     with pytest.raises(SystemExit, match=r"--cases is unknown.*'mp3'.*wav"):
         main(["--cases", "mp3"])
+
+
+def test_loaders_end_with_a_killed_benchmark():
+    program = (
+        "import subprocess, sys, os, signal\n"
+        "from benchmarks.loaders.processes import Guard\n"
+        "with Guard() as guard:\n"
+        "    child = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+        "    guard.watch(child.pid)\n"
+        "    os.killpg(child.pid, signal.SIGSTOP)\n"
+        "    print(child.pid, flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    killed = subprocess.run(
+        [sys.executable, "-c", program], cwd=_ROOT, capture_output=True, text=True, check=False
+    )
+    child = int(killed.stdout)
+    for _ in range(600):
+        if not _runs(child):
+            return
+        time.sleep(0.05)
+    pytest.fail(f"process {child} still runs")
+
+
+def _runs(pid):
+    """Whether the process exists; one that has ended and is not yet collected does not count."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

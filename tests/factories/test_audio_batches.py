@@ -1,4 +1,4 @@
-"""Recordings that are read a batch at once have the values of the standard library's wave module."""
+"""Recordings that are read a batch at once have the values that the wave module reads."""
 
 import wave
 

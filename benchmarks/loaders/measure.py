@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import importlib.util
 import tempfile
@@ -78,7 +79,15 @@ def measure(
 def _compare(case: Case, saved: dict[str, dict[str, np.ndarray]]) -> dict[str, Difference]:
     """Returns how far each loader's values are from those of the first hand-written pipeline."""
     reference = saved[case.written_by_hand[0]]
-    return {name: difference(values, reference) for name, values in saved.items()}
+    found = {}
+    for name, values in saved.items():
+        twins = (
+            peer
+            for peer in case.peers
+            if peer in saved and peer != name and difference(values, saved[peer]).greatest == 0
+        )
+        found[name] = dataclasses.replace(difference(values, reference), same_as=next(twins, None))
+    return found
 
 
 def difference(values: dict[str, np.ndarray], reference: dict[str, np.ndarray]) -> Difference:

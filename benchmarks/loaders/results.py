@@ -21,10 +21,12 @@ class Difference:
     Attributes:
       mean: mean absolute difference, in the unit of the features.
       greatest: greatest absolute difference.
+      same_as: a loader of another package that gives exactly these values, if one does.
     """
 
     mean: float
     greatest: float
+    same_as: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -57,7 +57,8 @@ def _spell(apart: Difference) -> str:
         return "the same"
     if apart.greatest == float("inf"):
         return "others"
-    return f"mean {apart.mean:.3g}, at most {apart.greatest:.3g} apart"
+    same = f"; as {apart.same_as}" if apart.same_as else ""
+    return f"mean {apart.mean:.3g}, at most {apart.greatest:.3g} apart{same}"
 
 
 def _ratio_row(result: CaseResult) -> list[str]:

@@ -37,7 +37,11 @@ def test_a_quick_run_reads_the_same_values_as_by_hand(quick_run):
     report, done, _ = quick_run
     assert [case["case"]["name"] for case in report["cases"]] == ["tfrecord", "wav"]
     for case in report["cases"]:
-        assert case["differences"]["library"] == {"mean": 0.0, "greatest": 0.0}
+        assert case["differences"]["library"] == {
+            "mean": 0.0,
+            "greatest": 0.0,
+            "same_as": None,
+        }
         for runs in case["runs"].values():
             assert len(runs) == QUICK.pairs
             assert all(run["rows"] > 0 and run["seconds"] >= QUICK.seconds for run in runs)

@@ -25,6 +25,8 @@ def open_batches(
     else:
         rows = _mixed(grain.MapDataset.source(FileRows(case, files)), shuffle)
         batches = rows.to_iter_dataset().batch(case.batch_size)
+    if not shuffle:
+        return iter(batches)  # workers take turns by row, so batches would hold other rows
     options = grain.MultiprocessingOptions(num_workers=workers)
     return iter(batches.mp_prefetch(options))
 

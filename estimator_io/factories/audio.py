@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from estimator_io.errors import OptionError
 from estimator_io.factories.general import make_options
 from estimator_io.ops.audio import audio_element
+from estimator_io.ops.wav_batch import audio_batch, wav_bytes
 from estimator_io.pipeline.input_fn import InputFn
 from estimator_io.sources.files import Files, Labels, file_source
 from estimator_io.sources.split import Split
-from estimator_io.sources.wav_header import first_header
+from estimator_io.sources.wav_header import first_header, plain_head
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -80,11 +81,10 @@ def audio_input_fn(
         header = first_header(source.files[0])
         sample_rate = header.sample_rate if sample_rate is None else sample_rate
         channels = header.channels if channels is None else channels
-    source.decode = functools.partial(
-        audio_element,
-        length=length,
-        sample_rate=sample_rate,
-        channels=channels,
-        length_key=length_key,
-    )
+    format_ = {"length": length, "sample_rate": sample_rate, "channels": channels}
+    source.decode = functools.partial(audio_element, **format_, length_key=length_key)
+    head = plain_head(source.files[0], sample_rate=sample_rate, channels=channels)
+    if head is not None and length_key is None:
+        source.read_row = wav_bytes
+        source.decode_batch = functools.partial(audio_batch, **format_, head=head)
     return InputFn(source, checked)

@@ -113,7 +113,10 @@ def threads(source: Source, options: Options) -> int:
 
 def vectorised(source: Source, options: Options) -> bool:
     """Whether no stage works row by row, so that rows can be read and decoded a batch at once."""
-    if options.element_stages:
+    stages = set(options.element_stages)
+    if source.read_row is not None and options.padding is True and options.padding_values is None:
+        stages -= {"padding"}  # decode_batch pads with zeros
+    if stages:
         return False
     return source.decode is None or source.decode_batch is not None
 
@@ -152,13 +155,18 @@ def _drop(options: Options, request: Request) -> bool:
 
 def _whole_batches(source: Source, options: Options, request: Request) -> list[Call]:
     order = _order(source, options, request)
-    if source.takes_blocks:
+    if source.takes_blocks and source.read_row is None:
         order = dataclasses.replace(order, block=request.batch_size)
         calls = source.calls(order)
         if _drop(options, request):
             calls = _without_remainder(calls)
         return calls
-    calls = [*source.calls(order), *skip_rows("read", source, options, request.start)]
+    calls = source.calls(order)
+    if source.takes_blocks:
+        calls.append(Call("read", "unbatch"))
+    calls += skip_rows("read", source, options, request.start)
+    if source.read_row is not None:
+        calls.append(_map("read", source.read_row, options))
     calls += batch_calls(options, request.batch_size, drop_remainder=_drop(options, request))
     if source.decode_batch is not None:
         calls.append(_map("parse", source.decode_batch, options))

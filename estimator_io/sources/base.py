@@ -49,6 +49,8 @@ class Source(abc.ABC):
       decode: turns what `rows` yields into a row's (features, labels, weights), row by row; None
         where the rows are that already.
       decode_batch: does the same for a batch of rows at once; None where only `decode` can.
+      read_row: where `decode_batch` takes more than the rows themselves, turns a row into what it
+        takes; None else.
       starts_anywhere: whether `calls` passes over `Order.start.skip_rows` rows, unread.
       takes_blocks: whether `rows` yields batches of rows, `Order.block` of them at a time.
       holds_rows: whether the source is known to hold a row, without reading it.
@@ -58,6 +60,7 @@ class Source(abc.ABC):
 
     decode: Any = None
     decode_batch: Any = None
+    read_row: Any = None
     starts_anywhere: bool = False
     takes_blocks: bool = False
     holds_rows: bool = True

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from estimator_io.errors import SourceError
 
-__all__ = ["WavHeader", "first_header"]
+__all__ = ["WavHeader", "first_header", "plain_head"]
 
 _PCM = 1
 _HEADER_BYTES = 4096  # chunks of notes may stand before the format
@@ -50,3 +50,27 @@ def first_header(path: str) -> WavHeader:
             return WavHeader(sample_rate=rate, channels=channels)
         at += 8 + size + size % 2
     raise SourceError(f"{path!r} is a WAV file without a format. Expected: a 'fmt ' chunk.")
+
+
+def plain_head(path: str, *, sample_rate: int, channels: int) -> bytes | None:
+    """Returns what stands before the samples of a PCM16 WAV file, up to and with their size.
+
+    None where the file is of another format, or its samples begin behind the first 4096 bytes.
+    """
+    with tf.io.gfile.GFile(path, "rb") as file:
+        head = file.read(_HEADER_BYTES)
+    expected = struct.pack("<HHIIHH", _PCM, channels, sample_rate, *_pcm16(sample_rate, channels))
+    if head[:4] != b"RIFF" or head[8:16] != b"WAVEfmt " or head[20:36] != expected:
+        return None
+    at = 12
+    while at + 8 <= len(head):
+        name, size = struct.unpack_from("<4sI", head, at)
+        if name == b"data":
+            return head[: at + 8]
+        at += 8 + size + size % 2
+    return None
+
+
+def _pcm16(sample_rate: int, channels: int) -> tuple[int, int, int]:
+    """Returns bytes a second, bytes a moment, and bits a sample."""
+    return 2 * channels * sample_rate, 2 * channels, 16

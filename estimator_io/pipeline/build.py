@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import OptionError, StructureError
+from estimator_io.pipeline.python_stages import stage_number
 from estimator_io.pipeline.structure import check_element, check_same, spell
 from estimator_io.plan.calls import Call, Plan
 
@@ -30,13 +31,14 @@ def build_checked(plan: Plan) -> tf.data.Dataset:
                 " Expected: a tf.data.Dataset."
             )
         dataset = built
+        python = stage_number(call, call.stage)
         if call.stage in ("augment", "batch_augment"):
-            if call.method == "map":
+            if call.method == "map" or python:
                 check_same(before, built.element_spec, call.stage)
                 before = built.element_spec
             # In between, rows are numbered to seed them; that is no structure of the user's.
             continue
-        if call.stage in ("parse", "flat_map", "batch_map") and call.method != "apply":
+        if call.stage in ("parse", "flat_map", "batch_map") and (call.method != "apply" or python):
             check_element(built.element_spec, call.stage)
         before = built.element_spec
     check_element(before, "the source")

@@ -6,12 +6,14 @@ for the next one, and a slow one does not hold many back.
 
 from __future__ import annotations
 
+import atexit
 import collections
 import contextlib
 import itertools
 import logging
 import os
 import threading
+import time
 from typing import Any
 
 from estimator_io.errors import RowError, WorkerError
@@ -26,6 +28,11 @@ _DEATHS = 3  # workers that may end with a chunk in hand that none of them had b
 # Segments whose results TensorFlow may keep without a copy. A program that holds on to more batches
 # than this gets copies, lest it run out of file descriptors.
 _MOST_LENT = 16
+# While the program ends: how long TensorFlow may take to fill its buffers, and then to see its
+# calls fail; and for how long no call must come.
+_FILL_SECONDS = 1.0
+_FAIL_SECONDS = 5.0
+_QUIET_SECONDS = 0.1
 
 
 class Crew:
@@ -53,6 +60,9 @@ class Crew:
         self._segments = 0
         self._in_use = 0
         self._closed = False
+        self._calls = 0
+        self._last_call = 0.0
+        atexit.register(self._at_exit)
 
     def segment(self) -> Segment:
         """Returns memory that nobody uses."""
@@ -80,8 +90,10 @@ class Crew:
         """
         used = block.segments()
         with self._lock:
+            self._last_call = time.monotonic()
             if self._closed:
                 raise WorkerError("The worker processes were stopped.")
+            self._calls += 1
             self._in_use += len(used)
             self._queue.extend(block.chunks)
             self._hand_out()
@@ -92,10 +104,13 @@ class Crew:
             raise
         finally:
             with self._lock:
+                self._calls -= 1
+                self._last_call = time.monotonic()
                 self._in_use -= len(used)
 
     def close(self) -> None:
         """Ends the workers; what is under way fails."""
+        atexit.unregister(self._at_exit)
         if os.getpid() != self.pid:  # a fork has copies of the descriptors, but no threads
             for worker in self.workers:
                 worker.abandon()
@@ -113,6 +128,25 @@ class Crew:
                 worker.end()
         for worker in workers:
             worker.wait()
+
+    def _at_exit(self) -> None:
+        """Ends the workers once TensorFlow's threads are out of Python.
+
+        An iterator that is left over reads on while the program ends, and Python ends a thread that
+        comes back to it by then: TensorFlow releases Python's objects without its lock as that
+        thread unwinds, and the program hangs. So its buffers are left to fill, or calls to fail.
+        """
+        self._settle(_FILL_SECONDS)
+        self.close()
+        self._settle(_FAIL_SECONDS)
+
+    def _settle(self, most: float) -> None:
+        deadline = time.monotonic() + most
+        while os.getpid() == self.pid and time.monotonic() < deadline:
+            with self._lock:
+                if not self._calls and time.monotonic() - self._last_call > _QUIET_SECONDS:
+                    return
+            time.sleep(_QUIET_SECONDS / 10)
 
     def _hand_out(self) -> None:
         """Gives chunks to whoever has the least in hand; starts workers that are missing."""

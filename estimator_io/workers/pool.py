@@ -101,13 +101,10 @@ class Pool:
 
     def _new_crew(self) -> Crew:
         crew = Crew(self.size)
-        weakref.finalize(self, _close, crew)
+        weakref.finalize(self, _close, crew).atexit = False
         return crew
 
 
 def _close(crew: Crew) -> None:
     """Ends the workers in a thread of its own: garbage may be found while a lock is held."""
-    try:
-        threading.Thread(target=crew.close, daemon=True).start()
-    except RuntimeError:  # the program ends: no thread can be started, and none holds a lock
-        crew.close()
+    threading.Thread(target=crew.close, daemon=True).start()

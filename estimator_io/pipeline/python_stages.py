@@ -28,7 +28,7 @@ from estimator_io.workers.dataset import (
 )
 from estimator_io.workers.task import Outputs, TaskSpec
 
-__all__ = ["Form", "PythonStage", "python_stage", "python_threads", "stage_number"]
+__all__ = ["Form", "PythonStage", "python_stage", "python_threads", "is_python_stage"]
 
 # Rows of a block where no batch follows, at most: enough that what a call costs does not count,
 # few enough that a slow function's first rows are not long in coming.
@@ -98,9 +98,13 @@ def python_stage(
     return Call(stage, "apply", (deferred,))
 
 
-def stage_number(call: Call, stage: str) -> bool:
+def is_python_stage(call: Call, stage: str) -> bool:
     """Whether `call` sends the rows of `stage` through worker processes."""
-    return bool(call.args) and isinstance(call.args[0], PythonStage) and call.args[0].stage == stage
+    argument = call.args[0] if call.args else None
+    if isinstance(argument, PythonStage):
+        return argument.stage == stage
+    owner = getattr(argument, "__self__", None)  # of what takes its place in an unread plan
+    return isinstance(owner, _StagePlan) and owner.stage == stage
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

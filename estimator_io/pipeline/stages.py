@@ -20,7 +20,7 @@ from estimator_io.pipeline.batching import batch_calls
 from estimator_io.pipeline.cache import cache_path
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.position import after_batch, numbers_from, skip_rows, start_of_source
-from estimator_io.pipeline.python_stages import Form, python_stage, python_threads, stage_number
+from estimator_io.pipeline.python_stages import Form, python_stage, python_threads, is_python_stage
 from estimator_io.plan.calls import Call, Named, Plan
 from estimator_io.plan.parallel import default_threads, number_or_autotune, parallel, tf_options
 from estimator_io.plan.start import Start
@@ -169,7 +169,7 @@ def sample_plan(source: Source, options: Options, stage: str, rows: int) -> Plan
     plain = dataclasses.replace(options, **changes)
     request = Request(mode="train", batch_size=size, seed=0)
     calls = _until_prefetch(source, plain, request, None)
-    at = next(at for at, call in enumerate(calls) if stage_number(call, stage))
+    at = next(at for at, call in enumerate(calls) if is_python_stage(call, stage))
     return Plan(tuple(calls[:at]))
 
 

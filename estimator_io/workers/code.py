@@ -24,6 +24,7 @@ from estimator_io.plan.references import is_library
 __all__ = ["as_bytes"]
 
 _OWN = "estimator_io"
+_NO_FILE = "<dynamic-code>"
 
 
 def as_bytes(function: Callable[..., Any], stage: str) -> bytes:
@@ -47,6 +48,10 @@ def as_bytes(function: Callable[..., Any], stage: str) -> bytes:
 
 class _Pickler(cloudpickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, types.CodeType):
+            # cloudpickle drops the file's name, without which a traceback shows no lines.
+            make, values = self.dispatch_table[types.CodeType](obj)
+            return make, tuple(obj.co_filename if v == _NO_FILE else v for v in values)
         with _by_value(obj):
             return super().reducer_override(obj)
 

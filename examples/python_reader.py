@@ -1,8 +1,8 @@
 """Which language is spoken? The reader is Python (soundfile), in two worker processes.
 
 spoken_slow.py reads the same recordings with the same library in the training process, where Python
-runs one call at a time. Runs on TensorFlow 2.15 to 2.21. No `if __name__ == "__main__"` is needed for
-the workers; it is there for the tests.
+runs one call at a time. Runs on TensorFlow 2.15 to 2.21. The workers do not need the guard around
+main(): they never run this script.
 """
 
 import argparse

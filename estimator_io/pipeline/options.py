@@ -201,8 +201,8 @@ def _check_parallel(value: Any) -> None:
 
 def _checked_processes(options: Options) -> Processes | None:
     """Returns the worker processes asked for: those of the options that were copied, if any."""
-    copied = isinstance(options.processes, Processes)
-    value = options.processes.given if isinstance(options.processes, Processes) else options.processes
+    given = options.processes
+    value = given.given if isinstance(given, Processes) else given
     if value is None:
         return None
     known = ", ".join(PYTHON_STAGES)
@@ -219,8 +219,8 @@ def _checked_processes(options: Options) -> Processes | None:
         missing = next((stage for stage in stages if stage not in used), None)
         what = f"no {missing}" if isinstance(value, Mapping) and missing else f"none of {known}"
         raise OptionError(
-            f"processes={value!r} was given, but {what}, so there is nothing for worker processes to"
-            " do. Give the function, or leave processes out."
+            f"processes={value!r} was given, but {what}, so there is nothing for worker processes"
+            " to do. Give the function, or leave processes out."
         )
     numbers = value if isinstance(value, Mapping) else {"": value}
     for name, number in numbers.items():
@@ -228,8 +228,8 @@ def _checked_processes(options: Options) -> Processes | None:
         if number is None:
             raise OptionError(f"{label} must be a whole number of at least 1. Received: None.")
         _check_whole_number(label, number, 1)
-    if copied and options.processes.stages == used:
-        return options.processes
+    if isinstance(given, Processes) and given.stages == used:
+        return given
     return Processes(value, used)
 
 

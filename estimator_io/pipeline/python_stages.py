@@ -28,7 +28,7 @@ from estimator_io.workers.dataset import (
 )
 from estimator_io.workers.task import Outputs, TaskSpec
 
-__all__ = ["Form", "PythonStage", "python_stage", "python_threads", "is_python_stage"]
+__all__ = ["Form", "PythonStage", "is_python_stage", "python_stage", "python_threads"]
 
 # Rows of a block where no batch follows, at most: enough that what a call costs does not count,
 # few enough that a slow function's first rows are not long in coming.

@@ -20,7 +20,7 @@ from estimator_io.pipeline.batching import batch_calls
 from estimator_io.pipeline.cache import cache_path
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.position import after_batch, numbers_from, skip_rows, start_of_source
-from estimator_io.pipeline.python_stages import Form, python_stage, python_threads, is_python_stage
+from estimator_io.pipeline.python_stages import Form, is_python_stage, python_stage, python_threads
 from estimator_io.plan.calls import Call, Named, Plan
 from estimator_io.plan.parallel import default_threads, number_or_autotune, parallel, tf_options
 from estimator_io.plan.start import Start
@@ -310,7 +310,8 @@ def _cached_order(source: Source, options: Options, request: Request) -> dict[st
 
 def _python_parse(source: Source, options: Options, form: Form) -> Call:
     sample = functools.partial(sample_plan, source, options)
-    return python_stage("parse", options.parse, options, form, seed=None, sample=sample)
+    parse: Any = options.parse
+    return python_stage("parse", parse, options, form, seed=None, sample=sample)
 
 
 def _batch_form(options: Options, request: Request) -> Form:

@@ -14,7 +14,7 @@ import io
 import sys
 import types
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import cloudpickle
 
@@ -50,7 +50,7 @@ class _Pickler(cloudpickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, types.CodeType):
             # cloudpickle drops the file's name, without which a traceback shows no lines.
-            make, values = self.dispatch_table[types.CodeType](obj)
+            make, values, *_ = cast(tuple[Any, ...], self.dispatch_table[types.CodeType](obj))
             return make, tuple(obj.co_filename if v == _NO_FILE else v for v in values)
         with _by_value(obj):
             return super().reducer_override(obj)

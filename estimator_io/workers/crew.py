@@ -261,13 +261,12 @@ def _death(worker: WorkerProcess, status: int, chunk: Chunk) -> WorkerError:
         )
     if row < 0:
         return WorkerError(f"{told} while it loaded the function of {stage}.")
-    error = RowError(
+    return RowError(
         f"{told} while {stage} was at {_where(block, row)}, {block.element(row)}. Expected: that"
         " the function returns. A signal tells of a fault in a library, of memory that ran out, or"
         " of somebody who ended the process.",
         row,
     )
-    return error
 
 
 def _where(block: Block, row: int) -> str:

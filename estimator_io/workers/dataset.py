@@ -127,9 +127,7 @@ class _Runner:
         where none do.
     """
 
-    def __init__(
-        self, held: Callable[[], Task | None], work: Work, uneven: Sequence[bool]
-    ) -> None:
+    def __init__(self, held: Callable[[], Task | None], work: Work, uneven: Sequence[bool]) -> None:
         self._held = held
         self._work = work
         self._uneven = uneven
@@ -193,10 +191,10 @@ def _run(*element: Any, spec: Any, work: Work, runner: _Runner, task: Task) -> A
 def _inputs(element: tuple[Any, ...], spec: Any, work: Work) -> list[Any]:
     """Returns the tensors of a block: values, and where rows differ in shape their shapes."""
     if not (work.batches or work.takes_blocks) and any(_uneven(spec, work)):
-        flat = []
-        for tensor in element:
-            flat.append(tensor.flat_values if isinstance(tensor, tf.RaggedTensor) else tensor)
-        return flat
+        return [
+            tensor.flat_values if isinstance(tensor, tf.RaggedTensor) else tensor
+            for tensor in element
+        ]
     return _leaves(element if isinstance(spec, tuple) else element[0], work)
 
 

@@ -94,7 +94,9 @@ def leaves_of(structure: Any, result: Any) -> list[Any]:
     if isinstance(structure, Mapping):
         if not isinstance(result, Mapping) or result.keys() != structure.keys():
             raise KeyError
-        return [leaf for key in sorted(structure) for leaf in leaves_of(structure[key], result[key])]
+        return [
+            leaf for key in sorted(structure) for leaf in leaves_of(structure[key], result[key])
+        ]
     if isinstance(structure, tuple):
         if not isinstance(result, tuple) or len(result) != len(structure):
             raise KeyError

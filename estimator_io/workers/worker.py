@@ -159,9 +159,7 @@ class _Writer:
         """Returns where the leaves of unknown size now lie."""
         if results is None:
             return None
-        columns = [
-            self._column(leaf) for leaf, target in enumerate(self._fixed) if target is None
-        ]
+        columns = [self._column(leaf) for leaf, target in enumerate(self._fixed) if target is None]
         return place(columns, results, 0)[0]
 
     def _column(self, leaf: int) -> Column:

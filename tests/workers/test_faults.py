@@ -91,7 +91,9 @@ def test_an_exception_of_the_first_row_is_raised_where_the_dataset_is_made():
 )
 def test_a_later_row_of_another_kind_is_an_error_that_names_it(value, found):
     fn = make(parse=lambda x: value if x == 5 else np.int64(1))
-    with pytest.raises(tf.errors.UnknownError, match=rf"row 1 of a block of 4, 5 \(int64\).*{found}"):
+    with pytest.raises(
+        tf.errors.UnknownError, match=rf"row 1 of a block of 4, 5 \(int64\).*{found}"
+    ):
         list(fn.dataset("eval"))
 
 
@@ -105,7 +107,9 @@ def test_a_worker_that_is_killed_is_named_with_its_signal_and_row_and_the_next_c
         return x
 
     fn = make(parse=parse)
-    with pytest.raises(tf.errors.UnknownError, match=r"killed by SIGKILL.* at row 2 of a block of 4"):
+    with pytest.raises(
+        tf.errors.UnknownError, match=r"killed by SIGKILL.* at row 2 of a block of 4"
+    ):
         list(fn.dataset("eval"))
     assert [row for batch in fn.dataset("eval") for row in batch.numpy()] == list(range(20))
 

@@ -164,7 +164,9 @@ def test_the_printed_program_gives_the_same_rows_without_workers():
         assert "worker processes" in text
         assert "estimator_io." not in text.replace("estimator_io runs", "")
         exec(text, scope)
-        names = scope["make_dataset"].__code__.co_varnames[: scope["make_dataset"].__code__.co_argcount]
+        names = scope["make_dataset"].__code__.co_varnames[
+            : scope["make_dataset"].__code__.co_argcount
+        ]
         known = {"parse": parse, "shift": shift, "augment": shift}
         known |= {"filter": options.get("filter"), "values": ROWS, "source": ROWS, "ROWS": ROWS}
         printed = scope["make_dataset"](*(known[name] for name in names))
@@ -221,8 +223,7 @@ def test_a_function_that_cannot_be_sent_is_refused():
 
 def test_sparse_rows_are_refused():
     def rows():
-        sparse = tf.data.Dataset.range(3).map(lambda n: tf.sparse.from_dense(tf.fill([3], n)))
-        return sparse
+        return tf.data.Dataset.range(3).map(lambda n: tf.sparse.from_dense(tf.fill([3], n)))
 
     with pytest.raises(errors.StructureError, match="dense"):
         make(rows, parse=lambda x: x).dataset("eval")

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
         NoDataError,
         OptionError,
         PositionError,
+        RowError,
         SourceError,
         StructureError,
+        WorkerError,
     )
     from estimator_io.factories.audio import audio_input_fn
     from estimator_io.factories.csv import csv_input_fn
@@ -45,8 +47,10 @@ _HOMES = {
     "OptionError": "errors",
     "PositionCallback": "hooks.position",
     "PositionError": "errors",
+    "RowError": "errors",
     "SourceError": "errors",
     "StructureError": "errors",
+    "WorkerError": "errors",
     "audio_input_fn": "factories.audio",
     "csv_input_fn": "factories.csv",
     "dataset_input_fn": "factories.dataset",
@@ -71,8 +75,10 @@ __all__ = [
     "OptionError",
     "PositionCallback",
     "PositionError",
+    "RowError",
     "SourceError",
     "StructureError",
+    "WorkerError",
     "audio_input_fn",
     "compat",
     "csv_input_fn",

@@ -9,6 +9,8 @@
     ├── StructureError (TypeError)       a stage returned another structure than it should
     ├── ModeError (ValueError)           an input_fn was called without a mode
     ├── PositionError (ValueError)       training cannot go on where it stood
+    ├── WorkerError (RuntimeError)       a worker process ended, or could not do its work
+    │   └── RowError                     a function failed on one row
     └── CompatibilityError (ImportError) tf.estimator cannot be provided here
 
 This module imports nothing.
@@ -23,8 +25,10 @@ __all__ = [
     "NoDataError",
     "OptionError",
     "PositionError",
+    "RowError",
     "SourceError",
     "StructureError",
+    "WorkerError",
 ]
 
 
@@ -54,6 +58,26 @@ class ModeError(EstimatorIOError, ValueError):
 
 class PositionError(EstimatorIOError, ValueError):
     """Training cannot go on at the row where it stood: the order of the rows has changed."""
+
+
+class WorkerError(EstimatorIOError, RuntimeError):
+    """A worker process ended before its work was done, or could not load a function."""
+
+
+class RowError(WorkerError):
+    """A Python function failed on one row.
+
+    Attributes:
+      row: the number of the row within its block, counted from 0.
+
+    Args:
+      message: what happened, with the worker's own traceback.
+      row: the number of the row within its block.
+    """
+
+    def __init__(self, message: str, row: int) -> None:
+        super().__init__(message)
+        self.row = row
 
 
 class CompatibilityError(EstimatorIOError, ImportError):

@@ -58,6 +58,11 @@ def test_help_loads_no_tensorflow():
     assert "usage: estimator-io" in run_python(code)
 
 
+def test_a_worker_process_loads_no_tensorflow_by_itself():
+    code = "import sys, estimator_io.workers.worker\nprint('tensorflow' in sys.modules)"
+    assert run_python(code) == "False"
+
+
 def test_every_public_name_can_be_had_and_is_listed():
     for name in estimator_io.__all__:
         assert getattr(estimator_io, name) is not None
@@ -76,7 +81,7 @@ def test_every_error_is_ours_and_a_builtin_that_people_catch():
         kind = getattr(errors, name)
         assert issubclass(kind, errors.EstimatorIOError)
         if kind is not errors.EstimatorIOError:
-            assert issubclass(kind, (ValueError, TypeError, ImportError))
+            assert issubclass(kind, (ValueError, TypeError, ImportError, RuntimeError))
 
 
 def imported_modules(path):
@@ -96,9 +101,10 @@ def test_estimator_io_never_imports_migration():
 
 # What each folder must not know, so that the way of the data can be read from the bottom.
 ABOVE = {
-    "ops": {"plan", "sources", "pipeline", "position", "factories", "hooks", "cli"},
-    "plan": {"sources", "pipeline", "position", "factories", "hooks", "cli"},
-    "sources": {"pipeline", "position", "factories", "hooks", "cli"},
+    "ops": {"plan", "workers", "sources", "pipeline", "position", "factories", "hooks", "cli"},
+    "workers": {"sources", "pipeline", "position", "factories", "hooks", "cli"},
+    "plan": {"workers", "sources", "pipeline", "position", "factories", "hooks", "cli"},
+    "sources": {"workers", "pipeline", "position", "factories", "hooks", "cli"},
     "pipeline": {"position", "factories", "hooks", "cli"},
     "position": {"factories", "hooks", "cli"},
     "factories": {"hooks", "cli"},

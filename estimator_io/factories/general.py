@@ -94,6 +94,12 @@ def input_fn(
         weights); name it as weight_column there.
       num_parallel_calls: calls of each parallel stage at once; a number for all, or a dict by stage
         ("read", "parse", "augment", "batch_augment", "batch_map"). None leaves it to AUTOTUNE.
+      processes: parse, augment, batch_augment and batch_map are functions of Python or NumPy, not
+        of TensorFlow, and run in this many worker processes: one pool for all stages, or a dict by
+        stage (those not named are TensorFlow's). Takes the memory of as many interpreters and what
+        the functions import (docs/python_functions.md).
+      signatures: what such functions return, a dict by stage of nested tf.TensorSpec; of batch
+        functions with the batch's dimension. A stage that is left out is tried on one element.
       interleave: record files that are read at once. Part of the order, so never chosen by the
         machine's cores.
       prefetch: batches made ahead of the step; None leaves it to AUTOTUNE.

@@ -8,6 +8,8 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import OptionError, StructureError
+from estimator_io.pipeline.options import PYTHON_STAGES
+from estimator_io.pipeline.python_stages import is_python_stage
 from estimator_io.pipeline.structure import check_element, check_same, spell
 from estimator_io.plan.calls import Call, Plan
 
@@ -30,13 +32,14 @@ def build_checked(plan: Plan) -> tf.data.Dataset:
                 " Expected: a tf.data.Dataset."
             )
         dataset = built
+        python = is_python_stage(call, call.stage)
         if call.stage in ("augment", "batch_augment"):
-            if call.method == "map":
+            if call.method == "map" or python:
                 check_same(before, built.element_spec, call.stage)
                 before = built.element_spec
             # In between, rows are numbered to seed them; that is no structure of the user's.
             continue
-        if call.stage in ("parse", "flat_map", "batch_map") and call.method != "apply":
+        if call.stage in ("parse", "flat_map", "batch_map") and (call.method != "apply" or python):
             check_element(built.element_spec, call.stage)
         before = built.element_spec
     check_element(before, "the source")
@@ -51,11 +54,26 @@ def _steps(plan: Plan) -> Iterator[tuple[Call, Any]]:
         call = plan.calls[at]
         try:
             step = next(steps)
-        except (TypeError, ValueError, tf.errors.InvalidArgumentError) as error:
+        except _FROM_FUNCTIONS as error:
             _translate(error, call, spec)
             raise
         spec = getattr(step[1], "element_spec", None)
         yield step
+
+
+_FROM_FUNCTIONS = (
+    TypeError,
+    ValueError,
+    AttributeError,
+    NotImplementedError,
+    tf.errors.InvalidArgumentError,
+)
+
+
+def _needs_values(error: Exception) -> bool:
+    """Whether a function seems to have failed because it was given no values, but tensors."""
+    kinds = (AttributeError, TypeError, NotImplementedError)
+    return isinstance(error, kinds) and "Tensor" in str(error)
 
 
 def _translate(error: Exception, call: Call, spec: Any) -> None:
@@ -69,6 +87,13 @@ def _translate(error: Exception, call: Call, spec: Any) -> None:
         raise StructureError(
             f"{call.stage} returned nothing. {received} Expected: features, (features, labels) or"
             " (features, labels, weights) with at least one tensor."
+        ) from error
+    if call.stage in PYTHON_STAGES and call.method == "map" and _needs_values(error):
+        raise StructureError(
+            f"{call.stage} failed on the symbolic tensors that TensorFlow gives it: {error}\n"
+            f"{received} Expected: a function of TensorFlow's operations. If it is one of Python's"
+            " (PIL, soundfile, librosa, NumPy, a tokenizer), give processes=N to run it in N worker"
+            f" processes, or processes={{{call.stage!r}: N}} where other stages are TensorFlow's."
         ) from error
     if hasattr(error, "add_note"):  # Python 3.11
         error.add_note(f"while building the stage {call.stage!r} of the pipeline. {received}")

@@ -51,6 +51,9 @@ def _function(
         return ""
     calls = options.parallel_calls(stage)
     at_once = "" if stage in ("filter", "flat_map") else f", {calls or 'AUTOTUNE'} at once"
+    processes = options.processes_of(stage)
+    if processes is not None and function is getattr(options, stage):
+        at_once = f", in {processes} process{'es' if processes > 1 else ''}"
     seeded = ", seeded" if stage in _SEEDED and stages.takes_seed(function) else ""
     return spell_function(function) + at_once + seeded + (f", {note}" if note else "")
 

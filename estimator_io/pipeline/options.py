@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from estimator_io.errors import OptionError
+from estimator_io.workers.processes import Processes
 
 __all__ = ["Options", "StageOptions"]
 
 AUTOTUNE = -1  # tf.data.AUTOTUNE, which is also what None stands for
 PARALLEL_STAGES = ("read", "parse", "augment", "batch_augment", "batch_map")
+PYTHON_STAGES = ("parse", "augment", "batch_augment", "batch_map")
 
 
 class StageOptions(TypedDict, total=False):
@@ -38,6 +40,8 @@ class StageOptions(TypedDict, total=False):
     position: str
     weight_key: str
     num_parallel_calls: int | Mapping[str, int] | None
+    processes: int | Mapping[str, int] | None
+    signatures: Mapping[str, Any] | None
     interleave: int
     prefetch: int | None
     threads: int | None
@@ -72,6 +76,8 @@ class Options:
     position: str = "continue"
     weight_key: str = "weight"
     num_parallel_calls: int | Mapping[str, int] | None = None
+    processes: int | Mapping[str, int] | Processes | None = None
+    signatures: Mapping[str, Any] | None = None
     interleave: int = 16
     prefetch: int | None = None
     threads: int | None = None
@@ -96,6 +102,12 @@ class Options:
         _check_parallel(self.num_parallel_calls)
         _check_padding(self)
         _check_buckets(self)
+        object.__setattr__(self, "processes", _checked_processes(self))
+        _check_signatures(self)
+
+    def processes_of(self, stage: str) -> int | None:
+        """Returns the worker processes of `stage`, None where its function runs in TensorFlow."""
+        return self.processes.number(stage) if isinstance(self.processes, Processes) else None
 
     def parallel_calls(self, stage: str) -> int | None:
         """Returns the calls that `stage` may make at once, None where AUTOTUNE decides."""
@@ -185,6 +197,56 @@ def _check_parallel(value: Any) -> None:
                 f" Expected: one of {', '.join(PARALLEL_STAGES)}."
             )
         _check_whole_number(f"num_parallel_calls of {name}" if value else name, number, 1)
+
+
+def _checked_processes(options: Options) -> Processes | None:
+    """Returns the worker processes asked for: those of the options that were copied, if any."""
+    given = options.processes
+    value = given.given if isinstance(given, Processes) else given
+    if value is None:
+        return None
+    known = ", ".join(PYTHON_STAGES)
+    if isinstance(value, Mapping):
+        for name in value:
+            if name not in PYTHON_STAGES:
+                raise OptionError(
+                    f"processes names no stage that can run in worker processes. Received:"
+                    f" {name!r}. Expected: one of {known}."
+                )
+    stages = tuple(value) if isinstance(value, Mapping) else PYTHON_STAGES
+    used = tuple(stage for stage in stages if getattr(options, stage) is not None)
+    if not used or (isinstance(value, Mapping) and len(used) < len(stages)):
+        missing = next((stage for stage in stages if stage not in used), None)
+        what = f"no {missing}" if isinstance(value, Mapping) and missing else f"none of {known}"
+        raise OptionError(
+            f"processes={value!r} was given, but {what}, so there is nothing for worker processes"
+            " to do. Give the function, or leave processes out."
+        )
+    numbers = value if isinstance(value, Mapping) else {"": value}
+    for name, number in numbers.items():
+        label = f"processes of {name}" if name else "processes"
+        if number is None:
+            raise OptionError(f"{label} must be a whole number of at least 1. Received: None.")
+        _check_whole_number(label, number, 1)
+    if isinstance(given, Processes) and given.stages == used:
+        return given
+    return Processes(value, used)
+
+
+def _check_signatures(options: Options) -> None:
+    if options.signatures is None:
+        return
+    if not isinstance(options.signatures, Mapping):
+        raise OptionError(
+            "signatures must be a dict by stage, such as {'parse': {'x': tf.TensorSpec([None],"
+            f" tf.float32)}}. Received: {options.signatures!r}."
+        )
+    for stage in options.signatures:
+        if options.processes_of(stage) is None:
+            raise OptionError(
+                f"signatures names {stage!r}, whose function does not run in worker processes."
+                " Expected: a stage of processes=…; what functions of TensorFlow return is known."
+            )
 
 
 def _check_padding(options: Options) -> None:

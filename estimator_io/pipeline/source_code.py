@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from estimator_io.plan.calls import Call, Deferred, Named, Plan
+from estimator_io.plan.calls import Call, Deferred, Late, Named, Plan
 
 __all__ = ["print_plan"]
 
@@ -89,6 +89,8 @@ class _Printer:
             return self._named(value)
         if isinstance(value, Deferred):
             return self.value(value.printed)
+        if isinstance(value, Late):
+            return self.value(value.make())
         if isinstance(value, Plan):
             return functools.reduce(
                 lambda owner, call: self._call(call, owner), value.calls, "tf.data.Dataset"

@@ -20,11 +20,13 @@ from estimator_io.pipeline.batching import batch_calls
 from estimator_io.pipeline.cache import cache_path
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.position import after_batch, numbers_from, skip_rows, start_of_source
+from estimator_io.pipeline.python_stages import Form, is_python_stage, python_stage, python_threads
 from estimator_io.plan.calls import Call, Named, Plan
 from estimator_io.plan.parallel import default_threads, number_or_autotune, parallel, tf_options
 from estimator_io.plan.start import Start
 from estimator_io.sources.base import Order, Source
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls
+from estimator_io.sources.signature import Signature
 
 __all__ = ["Request", "plan_pipeline"]
 
@@ -78,24 +80,9 @@ class Request:
 
 def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
     """Returns the calls that build the pipeline of `source` and `options` for `request`."""
-    # Rows must be counted to pass over some of them, so what comes in batches is taken apart.
-    passes_rows = request.start is not None and not source.starts_anywhere
-    if vectorised(source, options) and not (source.takes_blocks and passes_rows):
-        calls = _whole_batches(source, options, request)
-    else:
-        calls = [
-            *row_calls(source, options, request),
-            *_cache(source, options, request),
-            *skip_rows("rows", source, options, request.start),
-            *_augment("augment", options, request),
-            *batch_calls(options, request.batch_size, drop_remainder=_drop(options, request)),
-        ]
     return Plan(
         (
-            *calls,
-            *after_batch(options, request.start),
-            *_augment("batch_augment", options, request),
-            *_batch_map(options, request),
+            *_until_prefetch(source, options, request, batches_from(options, request)),
             Call("prefetch", "prefetch", (number_or_autotune(options.prefetch),)),
             Call(
                 "options",
@@ -106,9 +93,89 @@ def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
     )
 
 
+def _until_prefetch(
+    source: Source, options: Options, request: Request, first: str | None
+) -> list[Call]:
+    """Returns the stages up to batch_map; from the stage `first` on rows travel in batches."""
+    # Rows must be counted to pass over some of them, so what comes in batches is taken apart.
+    passes_rows = request.start is not None and not source.starts_anywhere
+    whole = vectorised(source, options) or batches_to_python(source, options, first)
+    whole = whole and not (source.takes_blocks and passes_rows)
+    if whole:
+        calls = _whole_batches(source, options, request)
+        if options.parse is not None:
+            calls.append(_python_parse(source, options, Form(takes_blocks=True)))
+        first = "parse" if first else None
+    else:
+        form = _batch_form(options, request) if first == "parse" else Form()
+        order = _order(source, options, request)
+        calls = [
+            *rows_in_order(source, options, order, request.start, form),
+            *_cache(source, options, request),
+            *skip_rows("rows", source, options, request.start),
+        ]
+    form = Form(takes_blocks=True) if first == "parse" else Form()
+    form = _batch_form(options, request) if first == "augment" else form
+    calls += _augment("augment", source, options, request, form)
+    if not whole and first is None:
+        calls += batch_calls(options, request.batch_size, drop_remainder=_drop(options, request))
+    return [
+        *calls,
+        *after_batch(options, request.start),
+        *_augment("batch_augment", source, options, request, Form(batches=True)),
+        *_batch_map(source, options, request),
+    ]
+
+
+def batches_from(options: Options, request: Request) -> str | None:
+    """Returns the Python stage that makes batches of its rows, where no stage needs them apart."""
+    if options.padding or options.bucket_boundaries or request.batch_size is None:
+        return None
+    last = "augment" if request.training and options.augment is not None else "parse"
+    if not (options.processes_of(last) and _one_shape(options, last)):
+        return None
+    apart = options.filter or options.flat_map or options.cache
+    if last == "augment" and not apart and options.processes_of("parse"):
+        return "parse" if _one_shape(options, "parse") else last
+    return None if last == "parse" and apart else last
+
+
+def _one_shape(options: Options, stage: str) -> bool:
+    given = (options.signatures or {}).get(stage)
+    return given is None or Signature.of_specs(given).fixed
+
+
+def batches_to_python(source: Source, options: Options, first: str | None) -> bool:
+    """Whether rows can be read and decoded a batch at once, for the Python function of a stage."""
+    apart = options.filter or options.flat_map or options.cache
+    own_parse = options.parse is not None and first != "parse"
+    if first is None or apart or own_parse:
+        return False
+    return source.takes_blocks or source.decode_batch is not None
+
+
+def sample_plan(source: Source, options: Options, stage: str, rows: int) -> Plan:
+    """Returns the plan of what comes to the Python function of `stage`, for a look at the first.
+
+    Args:
+      source: the source of the rows.
+      options: of the pipeline.
+      stage: the stage.
+      rows: rows a batch, at most, for the stages behind the batch.
+    """
+    size = min(options.batch_size or rows, rows)
+    changes: dict[str, Any] = {"cache": None, "epochs": 1, "shuffle": False}
+    changes |= {"batch_size": size, "bucket_batch_sizes": None, "drop_remainder": False}
+    plain = dataclasses.replace(options, **changes)
+    request = Request(mode="train", batch_size=size, seed=0)
+    calls = _until_prefetch(source, plain, request, None)
+    at = next(at for at, call in enumerate(calls) if is_python_stage(call, stage))
+    return Plan(tuple(calls[:at]))
+
+
 def threads(source: Source, options: Options) -> int:
     """Returns the threads of the pipeline's pool: as given, or as what it does asks for."""
-    return options.threads or default_threads(waits=source.waits)
+    return options.threads or default_threads(waits=source.waits) + python_threads(options)
 
 
 def vectorised(source: Source, options: Options) -> bool:
@@ -188,16 +255,25 @@ def row_calls(source: Source, options: Options, request: Request) -> list[Call]:
 
 
 def rows_in_order(
-    source: Source, options: Options, order: Order, start: Start | None = None
+    source: Source,
+    options: Options,
+    order: Order,
+    start: Start | None = None,
+    form: Form | None = None,
 ) -> list[Call]:
-    """Returns the stages up to the cache, as `row_calls`, for an order that is known."""
+    """Returns the stages up to the cache, as `row_calls`, for an order that is known.
+
+    A parse function of Python's hands its rows on in `form`.
+    """
     calls = source.calls(order)
     if source.takes_blocks:
         calls.append(Call("read", "unbatch"))
     calls += skip_rows("read", source, options, start)
     if source.decode is not None:
         calls.append(_map("parse", source.decode, options))
-    if options.parse is not None:
+    if options.processes_of("parse"):
+        calls.append(_python_parse(source, options, form or Form()))
+    elif options.parse is not None:
         calls.append(_map("parse", options.parse, options))
     if options.filter is not None:
         keep = functools.partial(condition, predicate=options.filter)
@@ -240,33 +316,57 @@ def _cached_order(source: Source, options: Options, request: Request) -> dict[st
     return {"shuffle": order.shuffle, "shard": order.shard, "interleave": order.interleave}
 
 
-def _augment(stage: str, options: Options, request: Request) -> list[Call]:
+def _python_parse(source: Source, options: Options, form: Form) -> Call:
+    sample = functools.partial(sample_plan, source, options)
+    parse: Any = options.parse
+    return python_stage("parse", parse, options, form, seed=None, sample=sample)
+
+
+def _batch_form(options: Options, request: Request) -> Form:
+    return Form(batch_size=request.batch_size, drop_remainder=_drop(options, request))
+
+
+def _augment(
+    stage: str, source: Source, options: Options, request: Request, form: Form
+) -> list[Call]:
     function = getattr(options, stage)
     if function is None or not request.training:
         return []
-    return _map_with_seed(stage, function, options, request)
+    return _map_with_seed(stage, function, source, options, request, form)
 
 
-def _batch_map(options: Options, request: Request) -> list[Call]:
+def _batch_map(source: Source, options: Options, request: Request) -> list[Call]:
     if options.batch_map is None:
         return []
-    return _map_with_seed("batch_map", options.batch_map, options, request)
+    form = Form(batches=True)
+    return _map_with_seed("batch_map", options.batch_map, source, options, request, form)
 
 
 def _map_with_seed(
-    stage: str, function: Callable[..., Any], options: Options, request: Request
+    stage: str,
+    function: Callable[..., Any],
+    source: Source,
+    options: Options,
+    request: Request,
+    form: Form,
 ) -> list[Call]:
+    sample = functools.partial(sample_plan, source, options)
+    python = functools.partial(python_stage, stage, function, options, form, sample=sample)
     if not takes_seed(function):
-        return [_map(stage, function, options)]
+        plain = options.processes_of(stage) is None
+        return [_map(stage, function, options) if plain else python(seed=None)]
     kwargs: dict[str, Any] = {"passes": request.passes_of(stage)}
     if request.start is not None:
         kwargs = {"first": numbers_from(stage, request.start)}
-    numbers = Plan((Call(stage, positions, (), kwargs),))
-    seeded = functools.partial(with_seed, function=function, seed=request.seed_of(stage))
-    return [
-        Call(stage, "apply", (functools.partial(numbered, numbers=numbers),)),
-        _map(stage, seeded, options),
-    ]
+    numbers = [Call(stage, positions, (), kwargs)]
+    if form.takes_blocks:
+        numbers.append(Call(stage, "batch", (request.batch_size,)))
+    pairs = functools.partial(numbered, numbers=Plan(tuple(numbers)))
+    seed = request.seed_of(stage)
+    if options.processes_of(stage):
+        return [Call(stage, "apply", (pairs,)), python(seed=seed)]
+    seeded = functools.partial(with_seed, function=function, seed=seed)
+    return [Call(stage, "apply", (pairs,)), _map(stage, seeded, options)]
 
 
 def takes_seed(function: Callable[..., Any]) -> bool:

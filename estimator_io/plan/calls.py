@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-__all__ = ["Call", "Deferred", "Named", "Plan", "resolve"]
+__all__ = ["Call", "Deferred", "Late", "Named", "Plan", "resolve"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -43,6 +43,17 @@ class Deferred:
     make: Callable[[], Any]
     printed: Any
     unread: Any
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Late:
+    """A value that is computed where it is needed, and not before: built, printed or passed on.
+
+    Attributes:
+      make: computes it.
+    """
+
+    make: Callable[[], Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +112,8 @@ def resolve(value: Any) -> Any:
     """Returns `value` with every `Named` and `Deferred` in it replaced by what it stands for."""
     if isinstance(value, Deferred):
         return value.make()
+    if isinstance(value, Late):
+        return resolve(value.make())
     if isinstance(value, Named):
         return resolve(value.value)
     if isinstance(value, Plan):

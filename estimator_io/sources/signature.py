@@ -65,6 +65,11 @@ class Signature:
             shapes=[leaf.shape.as_list() for leaf in leaves],
         )
 
+    @property
+    def fixed(self) -> bool:
+        """Whether every leaf has one shape."""
+        return all(None not in shape for shape in self.shapes)
+
     def arguments(self) -> dict[str, Any]:
         """Returns the keyword arguments that the functions of ops/generator.py take."""
         return {"structure": self.structure, "dtypes": self.dtypes, "shapes": self.shapes}

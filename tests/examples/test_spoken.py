@@ -22,9 +22,11 @@ def run_example(name, steps, monkeypatch, capsys):
     return float(found[1]), int(found[2])
 
 
-@pytest.mark.parametrize("name", ["spoken_slow.py", "spoken_fast.py", "spoken_keras.py"])
+@pytest.mark.parametrize(
+    "name", ["spoken_slow.py", "spoken_fast.py", "spoken_keras.py", "python_reader.py"]
+)
 def test_each_example_beats_guessing_after_a_few_steps(name, monkeypatch, capsys):
-    if name == "spoken_slow.py":
+    if name in ("spoken_slow.py", "python_reader.py"):
         pytest.importorskip("soundfile")
     estimator_io.compat.install()  # as `estimator-io run` does for the script that knows of nothing
     accuracy, steps = run_example(name, 30, monkeypatch, capsys)

@@ -157,9 +157,10 @@ def _whole_batches(source: Source, options: Options, request: Request) -> list[C
         calls = source.calls(order)
         if _drop(options, request):
             calls = _without_remainder(calls)
-        return calls
-    calls = [*source.calls(order), *skip_rows("read", source, options, request.start)]
-    calls += batch_calls(options, request.batch_size, drop_remainder=_drop(options, request))
+    else:
+        calls = [*source.calls(order), *skip_rows("read", source, options, request.start)]
+        drop = _drop(options, request)
+        calls += batch_calls(options, request.batch_size, drop_remainder=drop)
     if source.decode_batch is not None:
         calls.append(_map("parse", source.decode_batch, options))
     return calls

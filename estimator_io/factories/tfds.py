@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import functools
+import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from estimator_io.errors import NoDataError, OptionError, SourceError
+from estimator_io.errors import OptionError
 from estimator_io.factories.general import make_options
 from estimator_io.ops.tfds import prepared_row
 from estimator_io.pipeline.input_fn import InputFn
 from estimator_io.plan.calls import Named
 from estimator_io.sources.files import find_files
-from estimator_io.sources.indexed_records import IndexedRecords, is_indexed
+from estimator_io.sources.indexed_records import IndexedRecords, index_paths, is_indexed
 from estimator_io.sources.records import RecordSource
-from estimator_io.sources.tfds import part_rows, require_whole_files, split_files
+from estimator_io.sources.tfds import part_rows, require_whole_files, split_files, supervised_keys
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -31,7 +33,7 @@ def tfds_input_fn(
     label: str | None = None,
     weight: str | None = None,
     decoders: Any = None,
-    index: bool | None = None,
+    index: bool | str | os.PathLike[str] | None = None,
     **options: Unpack[StageOptions],
 ) -> InputFn:
     """Returns an input function over a prepared data set of TensorFlow Datasets.
@@ -61,35 +63,64 @@ def tfds_input_fn(
       OptionError: builder is no builder, or an option is impossible.
 
     Example:
+      >>> import tempfile
+      >>> import tensorflow as tf, tensorflow_datasets as tfds
       >>> import estimator_io
-      >>> import tensorflow_datasets as tfds  # doctest: +SKIP
-      >>> builder = tfds.builder("mnist")  # doctest: +SKIP
-      >>> fn = estimator_io.tfds_input_fn(  # doctest: +SKIP
-      ...     builder, "train[:90%]", as_supervised=True, batch_size=32
+      >>> builder = tfds.dataset_builders.store_as_tfds_dataset(
+      ...     "squares",
+      ...     version="1.0.0",
+      ...     features=tfds.features.FeaturesDict({"x": tf.int64, "y": tf.int64}),
+      ...     split_datasets={"train": [(i, {"x": i, "y": i * i}) for i in range(4)]},
+      ...     data_dir=tempfile.mkdtemp(),
       ... )
+      >>> fn = estimator_io.tfds_input_fn(builder, "train[:3]", label="y", batch_size=3)
+      >>> _, labels = next(fn.dataset("eval").as_numpy_iterator())
+      >>> len(labels)
+      3
     """
     checked = make_options(options)
     if as_supervised and label is not None:
         raise OptionError("label contradicts as_supervised=True, which names it. Give one of them.")
     instructions = split_files(builder, split)
     features = builder.info.features
+    keys = supervised_keys(builder) if as_supervised else None
+    _require_features(features, {"label": label, "weight": weight})
     decode = functools.partial(
         prepared_row,
         features=Named("features", features),
         decoders=None if decoders is None else Named("decoders", decoders),
         label=label,
         weight=weight,
-        supervised=_supervised_keys(builder) if as_supervised else None,
+        supervised=keys,
     )
-    _require_features(features, {"label": label, "weight": weight})
     found = find_files([instruction.filename for instruction in instructions], None)
     if is_indexed(found.value, "", index):
-        rows = part_rows(instructions)
-        source: Any = IndexedRecords(found, decode=decode, decode_batch=None, rows=rows)
+        source: Any = IndexedRecords(
+            found,
+            decode=decode,
+            decode_batch=None,
+            index_files=index_paths(found.value, index),
+            rows=part_rows(instructions),
+        )
     else:
         require_whole_files(instructions, split)
         source = RecordSource(found, compression="", decode=decode, decode_batch=None)
-    named = _supervised_keys(builder)[1] if as_supervised else label
-    names = getattr(features[named], "names", None) if isinstance(named, str) else None
-    source.class_names = tuple(names) if names else None
+    source.class_names = _class_names(features, label if keys is None else keys[1])
     return InputFn(source, checked)
+
+
+def _require_features(features: Any, named: Mapping[str, str | None]) -> None:
+    if named["weight"] is not None and named["label"] is None:
+        raise OptionError("weight was given without label. Give label=… too: weights weigh labels.")
+    for option, name in named.items():
+        if name is not None and name not in features:
+            raise OptionError(
+                f"{option}={name!r} is no feature. Expected: one of"
+                f" {', '.join(map(repr, features))}."
+            )
+
+
+def _class_names(features: Any, label: Any) -> tuple[str, ...] | None:
+    """Returns the names of a ClassLabel; None where the label is none, or its classes are many."""
+    names = getattr(features[label], "names", None) if isinstance(label, str) else None
+    return tuple(names) if names else None

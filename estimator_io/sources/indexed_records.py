@@ -39,6 +39,7 @@ class IndexedRecords(TableSource):
       index_files: for each file the index files to read, or to write the first of; None keeps the
         index in memory.
       split: the part of the rows to use.
+      rows: the rows to use, where no split says it.
 
     Raises:
       NoDataError: no file holds a record, or the split leaves none.
@@ -54,6 +55,7 @@ class IndexedRecords(TableSource):
         served: Mapping[str, Any] | None = None,
         index_files: list[list[str]] | None = None,
         split: Any = None,
+        rows: Named | None = None,
     ) -> None:
         opened = ops.open_records(files.value)
         contents = Named("contents", opened, functools.partial(ops.open_records, files))
@@ -72,6 +74,8 @@ class IndexedRecords(TableSource):
         walk = functools.partial(ops.index_records, contents, files=files, index_files=index_files)
         index = Named("index", found, walk)
         super().__init__(found[0], named=index, files=files.value, split=split)
+        if rows is not None:
+            self._rows = rows
         self.decode = decode
         self.decode_batch = decode_batch
         self.served = served

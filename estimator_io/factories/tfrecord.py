@@ -7,6 +7,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import tensorflow as tf
+
 from estimator_io.errors import OptionError
 from estimator_io.factories.general import make_options
 from estimator_io.ops.example import parse_record, parse_records, parse_sequence, parse_sequences
@@ -107,12 +109,22 @@ def tfrecord_input_fn(
         if sequence_features is None:
             names = [name for name in features if name not in (label, weight)]
             facts["served"] = {name: features[name] for name in names}
+    source: IndexedRecords | RecordSource
     if is_indexed(found.value, compression, index):
         kept = index_paths(found.value, index)
-        return InputFn(IndexedRecords(found, index_files=kept, split=split, **facts), checked)
-    if split is not None:
-        found = find_files(files, split)
-    return InputFn(RecordSource(found, compression=compression, **facts), checked)
+        source = IndexedRecords(found, index_files=kept, split=split, **facts)
+    else:
+        chosen = found if split is None else find_files(files, split)
+        source = RecordSource(chosen, compression=compression, **facts)
+    if sequence_features is None:
+        source.row_splits = _row_splits(features or {})
+    return InputFn(source, checked)
+
+
+def _row_splits(features: Mapping[str, Any]) -> Any:
+    """Returns the dtype of row splits where a feature is ragged in a batch and plain in a row."""
+    ragged = [f for f in features.values() if isinstance(f, tf.io.RaggedFeature)]
+    return next((f.row_splits_dtype for f in ragged if not f.partitions), None)
 
 
 def _check_sequences(

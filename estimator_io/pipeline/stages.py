@@ -88,7 +88,12 @@ def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
             *_cache(source, options, request),
             *skip_rows("rows", source, options, request.start),
             *_augment("augment", options, request),
-            *batch_calls(options, request.batch_size, drop_remainder=_drop(options, request)),
+            *batch_calls(
+                options,
+                request.batch_size,
+                drop_remainder=_drop(options, request),
+                row_splits=source.row_splits,
+            ),
         ]
     return Plan(
         (

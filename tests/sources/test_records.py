@@ -249,3 +249,28 @@ def test_contradicting_sequences_are_refused(write_sequences, features, sequence
             write_sequences([1]), features, sequence_features=sequences, batch_size=1
         )
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("stage", ["parse", "augment"])
+@pytest.mark.parametrize("how", ["eager", "graph"])
+def test_ragged_features_are_ragged_in_a_batch_whatever_the_stages(draw, write_records, stage, how):
+    path = write_records("a.tfrecord", range(6))
+    spec = {"x": SPEC["x"], "y": tf.io.RaggedFeature(tf.int64)}
+
+    def same(features):
+        return features
+
+    plain = estimator_io.tfrecord_input_fn(
+        path, spec, batch_size=4, epochs=1, shuffle=False, batch_map=as_lists
+    )
+    by_row = plain.replace(**{stage: same})
+    found = [draw(lambda fn=fn: fn("train"), how) for fn in (plain, by_row)]
+    for one, other in zip(*found, strict=True):
+        tf.nest.map_structure(np.testing.assert_array_equal, one, other)
+    assert found[0][0]["y"].tolist() == [0, 1, 2, 0]  # lengths of rows 0 to 3
+    specs = [fn.replace(batch_map=None).element_spec["y"] for fn in (plain, by_row)]
+    assert [spec.row_splits_dtype for spec in specs] == [tf.int32, tf.int32]
+
+
+def as_lists(features):
+    return {"x": features["x"], "y": features["y"].row_lengths()}

@@ -21,7 +21,7 @@ def split_files(builder: Any, split: str) -> list[Any]:
       SourceError: it is not prepared, or its files are no TFRecords.
       NoDataError: the split holds no row.
     """
-    info = getattr(builder, "info", None)
+    info: Any = getattr(builder, "info", None)
     if not hasattr(info, "splits") or not hasattr(info, "features"):
         raise OptionError(
             f"builder is no DatasetBuilder. Received: {type(builder).__name__}. Expected: what"

@@ -1,5 +1,6 @@
 """TFRecord files by index: the order, the index files, and what damage is told."""
 
+import dataclasses
 import os
 import struct
 
@@ -9,6 +10,8 @@ import tensorflow as tf
 
 import estimator_io
 from estimator_io import NoDataError, OptionError, SourceError
+from estimator_io.position.rules import next_run
+from tests.pipeline.test_position import started, terms
 
 SPEC = {"x": tf.io.FixedLenFeature([2], tf.float32), "y": tf.io.VarLenFeature(tf.int64)}
 
@@ -100,6 +103,19 @@ def test_split_and_shard_are_by_row_and_complete(draw, write_records):
         shards.append(firsts(draw(lambda c=context: whole("eval", None, None, c), "graph")))
     assert sorted(row for shard in shards for row in shard) == list(range(60))
     assert [len(shard) for shard in shards] == [20, 20, 20]
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_training_that_goes_on_reads_no_record_that_it_passes_over(write_records, shuffle):
+    path = write_records("a.tfrecord", range(40))
+    fn = estimator_io.tfrecord_input_fn(path, SPEC, batch_size=5, epochs=1, seed=3, shuffle=shuffle)
+    whole = [firsts([batch]) for batch in fn("train").as_numpy_iterator()]
+    for row in whole[0] + whole[1]:  # reading one of them would be an error
+        offset, size = spans(path)[row]
+        flip(path, offset + size - 5)
+    about = terms(batch_size=5, epochs=1, rows_per_epoch=40)
+    run = dataclasses.replace(next_run([], 0, about), from_step=2, rows=10, batches=2)
+    assert [firsts([batch]) for batch in started(fn, run).as_numpy_iterator()] == whole[2:]
 
 
 def test_the_program_it_prints_gives_the_same_rows(draw, write_records):

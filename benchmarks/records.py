@@ -62,7 +62,7 @@ def write_files(folder: str, floats: int, records: int) -> list[str]:
 
 
 def by_hand(files: list[str], spec: dict[str, Any]) -> tf.data.Dataset:
-    def parse(records: tf.Tensor) -> tuple[dict[str, tf.Tensor], tf.Tensor]:
+    def parse(records: tf.Tensor) -> tuple[dict[str, Any], Any]:
         features = dict(tf.io.parse_example(records, spec))
         return features, features.pop("y")
 

@@ -61,6 +61,13 @@ def write_files(folder: str, floats: int, records: int) -> list[str]:
     return files
 
 
+def spec_of(floats: int) -> dict[str, Any]:
+    return {
+        "x": tf.io.FixedLenFeature([floats], tf.float32),
+        "y": tf.io.FixedLenFeature([], tf.int64),
+    }
+
+
 def by_hand(files: list[str], spec: dict[str, Any]) -> tf.data.Dataset:
     def parse(records: tf.Tensor) -> tuple[dict[str, Any], Any]:
         features = dict(tf.io.parse_example(records, spec))
@@ -75,10 +82,7 @@ def by_hand(files: list[str], spec: dict[str, Any]) -> tf.data.Dataset:
 
 
 def report(files: list[str], floats: int, records: int, pairs: int) -> None:
-    spec: dict[str, Any] = {
-        "x": tf.io.FixedLenFeature([floats], tf.float32),
-        "y": tf.io.FixedLenFeature([], tf.int64),
-    }
+    spec = spec_of(floats)
     options: dict[str, Any] = {"label": "y", "batch_size": BATCH}
     began = time.perf_counter()
     indexed = estimator_io.tfrecord_input_fn(files, spec, index=True, **options)

@@ -66,13 +66,14 @@ def tfds_input_fn(
       >>> import tempfile
       >>> import tensorflow as tf, tensorflow_datasets as tfds
       >>> import estimator_io
-      >>> builder = tfds.dataset_builders.store_as_tfds_dataset(
+      >>> builder = tfds.dataset_builders.store_as_tfds_dataset(  # doctest: +ELLIPSIS
       ...     "squares",
       ...     version="1.0.0",
       ...     features=tfds.features.FeaturesDict({"x": tf.int64, "y": tf.int64}),
       ...     split_datasets={"train": [(i, {"x": i, "y": i * i}) for i in range(4)]},
       ...     data_dir=tempfile.mkdtemp(),
       ... )
+      Downloading and preparing dataset ...
       >>> fn = estimator_io.tfds_input_fn(builder, "train[:3]", label="y", batch_size=3)
       >>> _, labels = next(fn.dataset("eval").as_numpy_iterator())
       >>> len(labels)

@@ -39,11 +39,12 @@ $(VENV)/.installed: pyproject.toml
 	$(VENV)/bin/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
-# Newer pyarrow and pandas want NumPy 2, and TensorFlow 2.15 wants NumPy 1.
+# Newer pyarrow and pandas want NumPy 2, and TensorFlow 2.15 wants NumPy 1; newer
+# tensorflow-metadata wants a newer protobuf than TensorFlow 2.15 takes, without telling pip.
 $(VENV_LEGACY)/.installed: pyproject.toml
 	$(PYTHON_LEGACY) -m venv $(VENV_LEGACY)
 	$(VENV_LEGACY)/bin/python -m pip install --quiet --upgrade pip
-	$(VENV_LEGACY)/bin/python -m pip install --quiet --editable '.[dev]' 'tensorflow==2.15.1' 'pyarrow<22' 'pandas<3'
+	$(VENV_LEGACY)/bin/python -m pip install --quiet --editable '.[dev]' 'tensorflow==2.15.1' 'pyarrow<22' 'pandas<3' 'tensorflow-metadata<1.16'
 	touch $@
 
 clean:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from estimator_io.factories.pandas import pandas_input_fn
     from estimator_io.factories.parquet import parquet_input_fn
     from estimator_io.factories.text import text_input_fn
+    from estimator_io.factories.tfds import tfds_input_fn
     from estimator_io.factories.tfrecord import tfrecord_input_fn
     from estimator_io.hooks.position import PositionCallback
     from estimator_io.pipeline.input_fn import InputFn
@@ -62,6 +63,7 @@ _HOMES = {
     "pandas_input_fn": "factories.pandas",
     "parquet_input_fn": "factories.parquet",
     "text_input_fn": "factories.text",
+    "tfds_input_fn": "factories.tfds",
     "tfrecord_input_fn": "factories.tfrecord",
 }
 _SUBMODULES = ("compat", "errors")
@@ -92,6 +94,7 @@ __all__ = [
     "pandas_input_fn",
     "parquet_input_fn",
     "text_input_fn",
+    "tfds_input_fn",
     "tfrecord_input_fn",
 ]
 

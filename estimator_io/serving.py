@@ -10,7 +10,6 @@ import tensorflow as tf
 from estimator_io.compat import estimator_module
 from estimator_io.errors import OptionError, StructureError
 from estimator_io.pipeline.structure import spell
-from estimator_io.sources.records import RecordSource
 
 if TYPE_CHECKING:
     from estimator_io.pipeline.input_fn import InputFn
@@ -66,10 +65,12 @@ def _placeholder(spec: Any, name: str) -> Any:
 
 
 def _example_spec(fn: InputFn) -> Mapping[str, Any]:
-    if not isinstance(fn.source, RecordSource) or fn.source.served is None:
+    served = getattr(fn.source, "served", None)
+    if not served:
         raise OptionError(
             "receive='examples' needs a pipeline of tf.train.Examples, made by tfrecord_input_fn"
-            f" with features. Received: {fn.source.describe()}. Use receive='features'."
+            " with features and without sequence_features (SequenceExamples are beyond the parsing"
+            f" signature). Received: {fn.source.describe()}. Use receive='features'."
         )
     used = [name for name in ("parse", "flat_map", "batch_map") if getattr(fn.options, name)]
     if used:
@@ -77,7 +78,7 @@ def _example_spec(fn: InputFn) -> Mapping[str, Any]:
             f"receive='examples' cannot carry {', '.join(used)} into the served model, since they"
             " may need labels. Use receive='features', or move that work into the model."
         )
-    return fn.source.served
+    return served
 
 
 def _receive_examples(spec: Mapping[str, Any]) -> Any:

@@ -26,6 +26,7 @@ MODULES_WITH_EXAMPLES = [
     "estimator_io.factories.pandas",
     "estimator_io.factories.parquet",
     "estimator_io.factories.text",
+    "estimator_io.factories.tfds",
     "estimator_io.factories.tfrecord",
     "estimator_io.pipeline.input_fn",
     "estimator_io.hooks.position",

@@ -69,6 +69,8 @@ def pandas_input_fn(
             "shuffle must be given to pandas_input_fn: True to train, False to evaluate or predict."
             f" Received: {shuffle!r}."
         )
+    if not isinstance(target_column, str):
+        raise OptionError(f"target_column must be a name. Received: {target_column!r}.")
     checked = make_options(
         {"batch_size": batch_size, "epochs": num_epochs, "shuffle": shuffle, **options}
     )

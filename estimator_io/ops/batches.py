@@ -38,11 +38,11 @@ def padded_batch(dataset, *, batch_size, values, drop_remainder, padded_shapes=N
 @tf.autograph.experimental.do_not_convert
 def batch_by_length(dataset, *, boundaries, batch_sizes, element_length, drop_remainder, values):
     """Batches rows of similar length, padded to the longest of their batch."""
+    # As a tf.function, which AutoGraph converts: it may branch on the values of a row.
+    given = None if element_length is None else tf.function(element_length)
 
     def length_of(*element):
-        if element_length is None:
-            return first_dimension(element)
-        return element_length(*element)
+        return first_dimension(element) if given is None else given(*element)
 
     return dataset.bucket_by_sequence_length(
         length_of,

@@ -58,3 +58,17 @@ def parse_record(record, *, features, label, weight):
 def parse_records(records, *, features, label, weight):
     """Parses a batch of serialized tf.train.Examples at once."""
     return pop_columns(tf.io.parse_example(records, features), label=label, weight=weight)
+
+
+@tf.autograph.experimental.do_not_convert
+def parse_sequence(record, *, features, sequence_features, label, weight):
+    """Parses one serialized tf.train.SequenceExample: its context and its sequences."""
+    context, sequences = tf.io.parse_single_sequence_example(record, features, sequence_features)
+    return pop_columns({**context, **sequences}, label=label, weight=weight)
+
+
+@tf.autograph.experimental.do_not_convert
+def parse_sequences(records, *, features, sequence_features, label, weight):
+    """Parses a batch of serialized tf.train.SequenceExamples at once, sequences padded."""
+    context, sequences, _ = tf.io.parse_sequence_example(records, features, sequence_features)
+    return pop_columns({**context, **sequences}, label=label, weight=weight)

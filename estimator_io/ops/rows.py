@@ -22,7 +22,11 @@ def take_rows_from_host(indices, *, columns):
     flat = tf.nest.flatten(columns)
 
     def take(rows):
-        return [np.take(column, rows, axis=0) for column in flat]
+        # np.take would copy all of an array whose rows do not stand side by side.
+        return [
+            np.take(column, rows, axis=0) if column.flags.c_contiguous else column[rows]
+            for column in flat
+        ]
 
     dtypes = [tf.string if c.dtype.kind in "OSU" else tf.as_dtype(c.dtype) for c in flat]
     tensors = tf.numpy_function(take, [indices], dtypes)

@@ -13,19 +13,27 @@ from estimator_io.plan.calls import Call
 __all__ = ["batch_calls"]
 
 
-def batch_calls(options: Options, batch_size: int | None, *, drop_remainder: bool) -> list[Call]:
-    """Returns the calls that make batches of rows."""
+def batch_calls(
+    options: Options, batch_size: int | None, *, drop_remainder: bool, row_splits: Any = None
+) -> list[Call]:
+    """Returns the calls that make batches of rows.
+
+    `row_splits` is the dtype of the row splits where rows of uneven length become RaggedTensors.
+    """
     if options.bucket_boundaries is not None:
         return [Call("batch", "apply", (_by_length(options, batch_size, drop_remainder),))]
+    kwargs: dict[str, Any] = {"drop_remainder": drop_remainder}
     if options.padding:
-        kwargs: dict[str, Any] = {"drop_remainder": drop_remainder}
         if isinstance(options.padding, (Mapping, tuple)):
             kwargs["padded_shapes"] = options.padding
         if options.padding_values is None:
             return [Call("batch", "padded_batch", (batch_size,), kwargs)]
         kwargs |= {"batch_size": batch_size, "values": options.padding_values}
         return [Call("batch", "apply", (functools.partial(padded_batch, **kwargs),))]
-    return [Call("batch", "batch", (batch_size,), {"drop_remainder": drop_remainder})]
+    if row_splits is not None:
+        kwargs["row_splits_dtype"] = row_splits
+        return [Call("batch", "ragged_batch", (batch_size,), kwargs)]
+    return [Call("batch", "batch", (batch_size,), kwargs)]
 
 
 def _by_length(

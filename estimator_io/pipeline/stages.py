@@ -118,7 +118,8 @@ def _until_prefetch(
     form = _batch_form(options, request) if first == "augment" else form
     calls += _augment("augment", source, options, request, form)
     if not whole and first is None:
-        calls += batch_calls(options, request.batch_size, drop_remainder=_drop(options, request))
+        drop, splits = _drop(options, request), source.row_splits
+        calls += batch_calls(options, request.batch_size, drop_remainder=drop, row_splits=splits)
     return [
         *calls,
         *after_batch(options, request.start),
@@ -227,14 +228,15 @@ def _whole_batches(source: Source, options: Options, request: Request) -> list[C
         calls = source.calls(order)
         if _drop(options, request):
             calls = _without_remainder(calls)
-        return calls
-    calls = source.calls(order)
-    if source.takes_blocks:
-        calls.append(Call("read", "unbatch"))
-    calls += skip_rows("read", source, options, request.start)
-    if source.read_row is not None:
-        calls.append(_map("read", source.read_row, options))
-    calls += batch_calls(options, request.batch_size, drop_remainder=_drop(options, request))
+    else:
+        calls = source.calls(order)
+        if source.takes_blocks:
+            calls.append(Call("read", "unbatch"))
+        calls += skip_rows("read", source, options, request.start)
+        if source.read_row is not None:
+            calls.append(_map("read", source.read_row, options))
+        drop = _drop(options, request)
+        calls += batch_calls(options, request.batch_size, drop_remainder=drop)
     if source.decode_batch is not None:
         calls.append(_map("parse", source.decode_batch, options))
     return calls

@@ -55,6 +55,8 @@ class Source(abc.ABC):
       takes_blocks: whether `rows` yields batches of rows, `Order.block` of them at a time.
       holds_rows: whether the source is known to hold a row, without reading it.
       waits: whether reading a row waits for a network.
+      row_splits: the dtype of the row splits of RaggedTensors that rows of uneven length become in
+        a batch; None where rows are of one length.
       class_names: the classes that integer labels stand for, where the source knows them.
     """
 
@@ -65,6 +67,7 @@ class Source(abc.ABC):
     takes_blocks: bool = False
     holds_rows: bool = True
     waits: bool = False
+    row_splits: Any = None
     class_names: tuple[str, ...] | None = None
 
     @property

@@ -72,8 +72,8 @@ def find_files(files: Files, split: Split) -> FileList:
             f"No file matches {_spell(patterns)} (searched from {os.getcwd()!r}). Expected:"
             " at least one file. Check the pattern; '**' matches folders at any depth."
         )
-    for file in found.value:
-        if "://" not in file and not os.path.isfile(file):
+    for file in patterns:  # what a pattern has found is there
+        if "://" not in file and not os.path.isfile(file) and not listing.is_pattern(file):
             what = "is a folder" if os.path.isdir(file) else "does not exist"
             raise NoDataError(
                 f"{file!r} {what}. Expected: a file. For the files in a folder give a pattern such"

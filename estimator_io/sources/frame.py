@@ -63,7 +63,7 @@ def _values(series: Any, path: str) -> np.ndarray:
             else (_category_with_gaps(series, path))
         )
     if isinstance(dtype, np.dtype):
-        return series.to_numpy()
+        return series.to_numpy(copy=True)  # the frame may change before its rows are read
     kind = getattr(dtype, "kind", "O")
     if kind == "f":
         return series.to_numpy(dtype=_plain(dtype), na_value=np.nan)

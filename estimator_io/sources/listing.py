@@ -29,16 +29,35 @@ def list_files(patterns):
     seen = set()
     for pattern in patterns:
         if not is_pattern(pattern):
-            files.append(pattern)
+            found = [pattern]
         elif "://" in pattern:
             import tensorflow as tf
 
-            files += sorted(set(tf.io.gfile.glob(pattern)) - seen)
+            found = sorted(set(tf.io.gfile.glob(pattern)) - seen)
         else:
-            found = set(glob.glob(pattern, recursive=True)) - seen
-            files += sorted(path for path in found if not os.path.isdir(path))
-        seen.update(files)
+            found = sorted(without_folders(set(glob.glob(pattern, recursive=True)) - seen))
+        files += found
+        seen.update(found)
     return files
+
+
+def without_folders(paths):
+    """Returns a list of those `paths` that are no folders.
+
+    A folder with many of them is read once, which tells their kinds without asking for each.
+    """
+    by_folder = {}
+    for path in paths:
+        by_folder.setdefault(path[: path.rfind("/") + 1], []).append(path)
+    kept = []
+    for folder, inside in by_folder.items():
+        if len(inside) < 8:
+            kept += [path for path in inside if not os.path.isdir(path)]
+            continue
+        with os.scandir(folder or os.curdir) as entries:
+            folders = {folder + entry.name for entry in entries if entry.is_dir()}
+        kept += [path for path in inside if path not in folders] if folders else inside
+    return kept
 
 
 def split_fraction(name):
@@ -109,13 +128,16 @@ def as_column(values):
 
 def folder_names(files):
     """Returns the names of the folders that `files` lie in, sorted."""
-    return sorted({os.path.basename(os.path.dirname(os.path.abspath(file))) for file in files})
+    folders = {file[: file.rfind("/") + 1] for file in files}
+    return sorted({os.path.basename(os.path.abspath(folder)) for folder in folders})
 
 
 def folder_labels(files, *, classes):
     """Returns for each file the index of its folder's name in `classes`."""
     index = {name: position for position, name in enumerate(classes)}
-    return [index[os.path.basename(os.path.dirname(os.path.abspath(file)))] for file in files]
+    folders = [file[: file.rfind("/") + 1] for file in files]
+    label = {folder: index[os.path.basename(os.path.abspath(folder))] for folder in set(folders)}
+    return [label[folder] for folder in folders]
 
 
 def labels_by(files, *, function):

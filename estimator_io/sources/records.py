@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import os
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
+import tensorflow as tf
+
 from estimator_io.errors import NoDataError, OptionError, SourceError
 from estimator_io.ops import example
+from estimator_io.ops.indexed_records import HEAD_BYTES, record_length
 from estimator_io.plan.calls import Call, Named
 from estimator_io.plan.parallel import number_or_autotune
 from estimator_io.sources.base import Order, Source
@@ -106,20 +109,28 @@ class RecordSource(Source):
         return self._files, (count, index)
 
     def _require_a_record(self) -> None:
-        import tensorflow as tf
-
-        options = tf.io.TFRecordOptions(self._compression)  # pyright: ignore[reportArgumentType] (checked above)
         for file in self._files.value:
-            records = tf.compat.v1.io.tf_record_iterator(file, options)
             try:
-                if next(itertools.islice(records, 1), None) is not None:
+                head = _first_bytes(file, self._compression)
+                if head:
+                    record_length(head, file=file, record=0, offset=0)
                     return
-            except tf.errors.OpError as error:
+            except (tf.errors.OpError, ValueError, zlib.error) as error:
                 raise SourceError(
                     f"{file!r} is no TFRecord file of compression {self._compression!r}: its first"
-                    f" record cannot be read ({error.message}). Check the path and compression=…"
+                    f" record cannot be read ({getattr(error, 'message', error)}). Check the path"
+                    " and compression=…"
                 ) from error
         raise NoDataError(
             f"None of the {len(self._files.value)} TFRecord files holds a record, the first of"
             f" them {self._files.value[0]!r}. Expected: at least one record."
         )
+
+
+def _first_bytes(file: str, compression: str) -> bytes:
+    """Returns as many bytes of `file`, decompressed, as a record's length takes."""
+    with tf.io.gfile.GFile(file, "rb") as stream:
+        if not compression:
+            return stream.read(HEAD_BYTES)
+        unzip = zlib.decompressobj(zlib.MAX_WBITS | (16 if compression == "GZIP" else 0))
+        return unzip.decompress(stream.read(1 << 12), HEAD_BYTES)

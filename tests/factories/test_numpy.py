@@ -92,22 +92,56 @@ def test_what_cannot_be_is_refused(arguments, kind, words):
     assert words in str(caught.value)
 
 
-def test_old_calls_of_the_real_function_give_the_same_rows(draw):
-    """The reference is tensorflow-estimator's own function, through its queues."""
+def old_rows(x, y, **arguments):
+    """Returns what tensorflow-estimator's own function gives, through its queues."""
     estimator_io.compat.install()
-    inputs = tf.compat.v1.estimator.inputs
-    old = inputs.numpy_input_fn(X, Y, batch_size=4, num_epochs=2, shuffle=False)
-    rows = []
-    v1 = tf.compat.v1
+    old = tf.compat.v1.estimator.inputs.numpy_input_fn(x, y, **arguments)
+    rows, v1 = [], tf.compat.v1
     with tf.Graph().as_default():
-        features, targets = old()
+        element = old()
         with v1.train.MonitoredSession() as session:
             while not session.should_stop():
                 try:
-                    found, target = session.run([features, targets])
+                    rows.append(session.run(element))
                 except tf.errors.OutOfRangeError:
                     break
-                rows.append((found["a"].tolist(), found["b"].tolist(), target.tolist()))
-    new = estimator_io.numpy_input_fn(X, Y, batch_size=4, num_epochs=2, shuffle=False)
-    ours = [(f["a"].tolist(), f["b"].tolist(), y.tolist()) for f, y in draw(lambda: new(), "graph")]
-    assert ours == rows
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        (X, Y),
+        (X, None),
+        (X, {"p": Y, "q": Y / 2}),
+        (np.arange(10.0).reshape(5, 2), Y),
+        ({"s": np.array(list("abcde")), "t": np.ones([5, 2, 2], np.float32)}, Y > 102),
+    ],
+)
+@pytest.mark.parametrize("batch_size", [4, 5])
+def test_the_old_function_gives_the_same_batches(draw, x, y, batch_size):
+    arguments = {"batch_size": batch_size, "num_epochs": 2, "shuffle": False}
+    expected = old_rows(x, y, queue_capacity=20, num_threads=1, **arguments)
+    fn = estimator_io.numpy_input_fn(x, y, queue_capacity=20, num_threads=1, **arguments)
+    found = draw(lambda: fn(), "graph")
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        tf.nest.map_structure(np.testing.assert_array_equal, one, other)
+        dtypes = [[part.dtype for part in tf.nest.flatten(batch)] for batch in (one, other)]
+        assert dtypes[0] == dtypes[1]
+
+
+def test_the_old_function_shuffles_the_same_rows(draw):
+    arguments = {"batch_size": 5, "num_epochs": 2, "shuffle": True}
+    expected = old_rows(X, Y, **arguments)
+    found = draw(estimator_io.numpy_input_fn(X, Y, **arguments), "graph")
+    for batches in (found, expected):
+        assert sorted(y for _, labels in batches for y in labels) == sorted([*Y, *Y])
+        assert all((f["a"] + 100 == labels).all() for f, labels in batches)
+
+
+def test_rows_of_an_array_that_does_not_lie_in_one_piece_are_right(draw):
+    x = np.arange(400_000, dtype=np.int64).reshape(2, -1).T  # too large for the graph
+    fn = estimator_io.numpy_input_fn(x, batch_size=1000, shuffle=True, seed=1)
+    found = np.concatenate(draw(fn))
+    np.testing.assert_array_equal(found[np.argsort(found[:, 0])], x)

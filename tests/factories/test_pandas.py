@@ -201,3 +201,22 @@ def test_stages_run_and_the_frame_may_change_afterwards(draw):
     fn = estimator_io.pandas_input_fn(x, shuffle=False, parse=lambda f: f["a"] * 2)
     x["a"] = 0
     assert np.concatenate(draw(fn)).tolist() == list(range(0, 20, 2))
+
+
+def test_a_frame_that_changes_later_does_not_change_the_rows():
+    x = frame()
+    fn = estimator_io.pandas_input_fn(x, batch_size=10, shuffle=False)
+    x.loc[:, "b"] = -1.0
+    x["a"] = 7
+    (batch,) = fn().as_numpy_iterator()
+    np.testing.assert_array_equal(batch["b"], np.arange(10) / 4)
+    np.testing.assert_array_equal(batch["a"], np.arange(10))
+
+
+def test_a_target_column_that_is_no_name_is_refused():
+    with pytest.raises(OptionError, match="target_column must be a name"):
+        estimator_io.pandas_input_fn(frame(), shuffle=False, target_column=3)
+
+
+def test_no_column_of_the_index_is_among_the_features():
+    assert set(one_batch(frame())) == {"a", "b", "s"}

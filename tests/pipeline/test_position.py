@@ -306,6 +306,7 @@ def sources(folder):
         "csv, stream": estimator_io.csv_input_fn(csv, batch_map=column, stream=True, **options),
         "parquet": estimator_io.parquet_input_fn(parquet, batch_map=column, **options),
         "records": estimator_io.tfrecord_input_fn(records, None, **options),
+        "records, stream": estimator_io.tfrecord_input_fn(records, None, index=False, **options),
         "generator": estimator_io.generator_input_fn(generate, **options),
         "sequence": estimator_io.generator_input_fn(Batches(), **options),
         "mixture": estimator_io.mix([array, array], [0.7, 0.3], **options),

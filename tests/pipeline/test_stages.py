@@ -312,3 +312,22 @@ def test_autograph_still_converts_the_functions_of_the_user(draw):
         8,
         9,
     ]
+
+
+def test_element_length_may_branch_on_the_values_of_a_row(draw):
+    def doubled_if_long(row):
+        length = tf.shape(row["x"])[0]
+        if length > 3:
+            length = length * 2
+        return length
+
+    fn = estimator_io.input_fn(
+        lambda: tf.data.Dataset.range(1, 7).map(lambda n: {"x": tf.range(n), "n": n}),
+        bucket_boundaries=[3, 9],
+        element_length=doubled_if_long,
+        batch_size=2,
+    )
+    for how in ("eager", "graph"):
+        batches = draw(lambda: fn("eval"), how)
+        # lengths 1, 2 | 3, 8 (of 4) | 10, 12 (of 5 and 6)
+        assert sorted(sorted(batch["n"].tolist()) for batch in batches) == [[1, 2], [3, 4], [5, 6]]

@@ -93,6 +93,14 @@ class Source(abc.ABC):
     def describe(self) -> str:
         """Returns a few words for the repr: how much of what."""
 
+    def rows_held(self, buffer_size: int) -> int:
+        """Returns the rows that shuffling without a cache holds in memory at once."""
+        return 0 if self.indexed else buffer_size
+
+    def shuffled_row_bytes(self) -> int | None:
+        """Returns the mean bytes of a row in the shuffle buffer, None where its spec tells."""
+        return None
+
     def describe_shuffle(self, buffer_size: int) -> str:
         """Returns how the rows are shuffled without a cache, for the repr."""
         if self.indexed:

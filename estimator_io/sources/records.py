@@ -20,6 +20,7 @@ from estimator_io.sources.table import file_identity, relative_paths
 __all__ = ["RecordSource"]
 
 _COMPRESSIONS = ("", "GZIP", "ZLIB")
+MEASURED_RECORDS = 8
 
 
 class RecordSource(Source):
@@ -75,6 +76,10 @@ class RecordSource(Source):
         sizes = [None if "://" in file else os.path.getsize(file) for file in files]
         return list(zip(relative_paths(files), sizes, strict=True))
 
+    def shuffled_row_bytes(self) -> int:
+        """Returns the mean bytes of the first records, which the buffer holds serialized."""
+        return self._record_bytes
+
     def describe(self) -> str:
         """Returns the number of files."""
         return f"records of {len(self._files.value):,} TFRecord files"
@@ -112,7 +117,9 @@ class RecordSource(Source):
         for file in self._files.value:
             records = tf.compat.v1.io.tf_record_iterator(file, options)
             try:
-                if next(itertools.islice(records, 1), None) is not None:
+                first = list(itertools.islice(records, MEASURED_RECORDS))
+                if first:
+                    self._record_bytes = -(-sum(map(len, first)) // len(first))
                     return
             except tf.errors.OpError as error:
                 raise SourceError(

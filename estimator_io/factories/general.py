@@ -104,8 +104,8 @@ def input_fn(
         give more where rows wait for a slow disk or a service.
       deterministic: False lets tf.data hand rows on in the order in which they become ready.
       memory_limit: bytes that the pipeline may hold, a number or text such as "2GB"; None takes
-        half of this machine or container. Half of it is for the shuffle buffer, three quarters for a
-        memory cache, a quarter for prefetched batches (docs/memory.md).
+        half of this machine or container. Half of it is for the shuffle buffer, three quarters for
+        a memory cache, a quarter for prefetched batches (docs/memory.md).
       check: False leaves out the look that the first call makes at a few rows, and what it warns of
         (docs/checks.md).
       shard: (index, count): read the rows index, index + count, …, or whole files of them;

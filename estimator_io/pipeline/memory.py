@@ -207,7 +207,8 @@ def limited(source: Source, options: Options, plan: Plan) -> Plan:
     if options.cache != "memory" or limit.bytes is None or _cache_is_known(source, options):
         return Plan(tuple(calls))
     message = (
-        f"cache='memory' holds more than its part of {limit}. Give cache='<folder>', or a higher"
+        # Quotes would be escaped by TensorFlow.
+        f"The memory cache holds more than its part of {limit}. Give a folder as cache, or a higher"
         " memory_limit where the machine has the memory."
     )
     watch = functools.partial(

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import estimator_io
-from estimator_io.errors import OptionError, PositionError
+from estimator_io.errors import OptionError
 from estimator_io.pipeline import memory, memory_limit
 from estimator_io.pipeline.memory_limit import parse_bytes, spell_bytes, total_memory
 
@@ -149,7 +149,7 @@ def test_a_memory_cache_that_does_not_fit_is_refused_before_training(mode):
 @pytest.mark.parametrize("how", ["eager", "graph"])
 def test_a_memory_cache_of_unknown_size_stops_before_the_memory_is_gone(draw, how):
     fn = stream(rows=50, cache="memory", memory_limit="8MB")
-    with pytest.raises(tf.errors.InvalidArgumentError, match="Give cache='<folder>'"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Give a folder as cache"):
         draw(lambda: fn("eval"), how)
     assert len(draw(lambda: fn.replace(memory_limit="80MB")("eval"), how)) == 50
 
@@ -176,7 +176,7 @@ def test_a_cache_is_held_to_what_is_free_where_no_limit_is_given(monkeypatch):
 
 def test_large_batches_are_prefetched_in_small_number_or_refused():
     fn = stream(batch_size=2, memory_limit="8MB")  # batches of 800 kB
-    assert "prefetch(buffer_size=2)" in _printed(fn) or ".prefetch(2)" in _printed(fn)
+    assert ".prefetch(2)" in _printed(fn)
     assert ".prefetch(2)" in _printed(fn.replace(prefetch=50))
     assert ".prefetch(1)" in _printed(fn.replace(prefetch=1))
     assert ".prefetch(tf.data.AUTOTUNE)" in _printed(fn.replace(memory_limit="8GB"))
@@ -194,21 +194,6 @@ def test_autotune_is_told_of_a_limit_that_was_given():
     budget = fn("eval").options().autotune.ram_budget
     assert budget == 10**9
     assert stream()("eval").options().autotune.ram_budget is None
-
-
-def test_training_on_a_machine_with_another_limit_keeps_its_order_or_says_why_not(
-    recording_estimator,
-):
-    fn = stream(memory_limit="4MB", floats=1000, batch_size=2, rows=3000)
-    estimator, rows = recording_estimator()
-    estimator.train(fn, steps=2)
-    with pytest.raises(PositionError) as caught:
-        estimator.train(fn.replace(memory_limit="2MB"), steps=2)
-    assert "held 256 rows and is to hold 128 (shuffle=256 goes on" in str(caught.value)
-    estimator.train(fn.replace(memory_limit="1GB", shuffle=256), steps=2)
-    one = [int(row[0]) for batch in rows["train"] for row in batch]
-    whole = fn("train").take(4).as_numpy_iterator()
-    assert one == [int(row[0]) for batch in whole for row in batch]
 
 
 def test_a_mixture_shares_its_limits_among_its_parts():

@@ -268,7 +268,7 @@ def _spent(source: Source, mode: str) -> Iterator[Problem]:
     calls = source.calls(Order(shuffle=False, epochs=1, seed=0, buffer_size=1))
     plan = Plan((*calls, Call("read", "take", (1,)), Call("read", "repeat", (2,))))
     rows = first_elements(plan, 2)
-    if len(rows) == 1:
+    if len(rows) < 2:  # there was one, or the look for an empty source had refused it
         yield Problem(
             "spent",
             True,
@@ -276,7 +276,7 @@ def _spent(source: Source, mode: str) -> Iterator[Problem]:
             f"{source.describe()} has no row in its second pass, so later epochs and evaluations"
             " would be empty. Make what it reads from anew inside the function, at each call.",
         )
-    elif len(rows) == 2 and not _same(*rows):
+    elif not _same(*rows):
         yield Problem(
             "spent",
             False,

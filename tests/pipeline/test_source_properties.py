@@ -4,6 +4,7 @@ ESTIMATOR_IO_EXAMPLES sets the number of option sets that each property is tried
 """
 
 import dataclasses
+import itertools
 import os
 
 import numpy as np
@@ -130,7 +131,7 @@ def test_shards_share_every_epoch_out(folder, kind, options, workers):
     fn = make(kind, folder, dict(options))
     seen = [flat(batches_of(fn.replace(shard=(at, workers))("train"))) for at in range(workers)]
     assert sorted(flat(seen)) == sorted(list(range(ROWS)) * options["epochs"])
-    assert not any(set(one) & set(other) for one, other in zip(seen, seen[1:], strict=False))
+    assert not any(set(one) & set(other) for one, other in itertools.pairwise(seen))
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "pandas"])  # starts over

@@ -147,10 +147,9 @@ def _power_of_two(number: float) -> int:
 def _warn_of_smaller_buffer(
     source: Source, asked: int, rows: int, needed: int, limit: Limit
 ) -> None:
-    warned = source.__dict__.setdefault("_warned_of_buffers", set())
-    if (asked, rows) in warned:
+    if source.measured.setdefault(("warned of a buffer", asked, rows), False):
         return
-    warned.add((asked, rows))
+    source.measured["warned of a buffer", asked, rows] = True
     logging.getLogger("estimator_io").warning(
         "the shuffle buffer holds %s rows in place of %s, which would take about %s: half of %s is"
         " its part. Give a higher memory_limit, or shuffle=%d to say so yourself. The number is"

@@ -42,7 +42,7 @@ def row_bytes(source: Source, options: Options, *, read: bool = True) -> int | N
 
 def rows_are_alike(source: Source, options: Options) -> bool:
     """Whether `row_bytes` was called, and found that every row has the same size."""
-    return source.__dict__.get("_row_sizes", {}).get(_key(options), (None, False))[1]
+    return source.measured.get(_key(options), (None, False))[1]
 
 
 def _key(options: Options) -> Any:
@@ -89,7 +89,7 @@ def spec_bytes(spec: Any, batch_size: int | None = None) -> int | None:
 
 def _known(source: Source, key: Any, make: Any, *, read: bool) -> int | None:
     """Returns what was found out before under `key`, or finds it out."""
-    found = source.__dict__.setdefault("_row_sizes", {})
+    found = source.measured
     if key in found:
         return found[key][0]
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 from typing import Any
 
 from estimator_io.plan.calls import Call, Named
@@ -68,6 +69,11 @@ class Source(abc.ABC):
     @abc.abstractmethod
     def num_rows(self) -> int | None:
         """Rows in one epoch; None where only reading them all would tell."""
+
+    @functools.cached_property
+    def measured(self) -> dict[Any, Any]:
+        """What pipelines over this source found out about its rows, so that it is found out once."""
+        return {}
 
     @property
     def indexed(self) -> bool:

@@ -20,7 +20,7 @@ from estimator_io.position.ledger import Ledger
 from estimator_io.position.terms import terms_of
 
 ROWS = 13
-EXAMPLES = int(os.environ.get("ESTIMATOR_IO_EXAMPLES", "6"))
+EXAMPLES = int(os.environ.get("ESTIMATOR_IO_EXAMPLES", "2"))
 few = settings(
     max_examples=EXAMPLES,
     deadline=None,

@@ -72,7 +72,7 @@ class Source(abc.ABC):
 
     @functools.cached_property
     def measured(self) -> dict[Any, Any]:
-        """What pipelines over this source found out about its rows, so that it is found out once."""
+        """What pipelines found out about the rows of this source, kept so that it is asked once."""
         return {}
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ import tensorflow as tf
 
 import estimator_io
 
-__all__ = ["CASES", "input_fn", "write_records"]
+__all__ = ["BATCH_SIZES", "CASES", "input_fn", "write_records"]
 
 ROWS = 23  # not a multiple of any batch size in use, so that batches run across epochs
-CASES = ("index", "records", "filter", "cache")
+CASES = ("index", "records", "filter", "cache", "length", "generator")
+# Batches by length have one size for good; in the others each process takes another.
+BATCH_SIZES = {case: (4,) if case == "length" else (3, 4, 5) for case in CASES}
 
 
 def input_fn(case: str, folder: str, batch_size: int) -> estimator_io.InputFn:
@@ -25,11 +28,24 @@ def input_fn(case: str, folder: str, batch_size: int) -> estimator_io.InputFn:
         return estimator_io.tfrecord_input_fn(
             files, spec, parse=lambda features: features["row"], epochs=50, shuffle=5, **options
         )
+    if case == "generator":
+        return estimator_io.generator_input_fn(numbers, epochs=50, shuffle=9, **options)
+    if case == "length":
+        options |= {
+            "bucket_boundaries": [3],
+            "element_length": lambda row: tf.cast(row // 1_000_000 % 5, tf.int32),
+            "epochs": 50,
+        }
     if case == "filter":
         options |= {"filter": lambda row: row % 3 > 0, "epochs": 50}
     if case == "cache":
         options |= {"cache": "memory"}
     return estimator_io.input_fn(np.arange(ROWS), **options)
+
+
+def numbers() -> Iterator[int]:
+    """Yields the row numbers."""
+    yield from range(ROWS)
 
 
 def noisy(row: Any, seed: Any) -> Any:

@@ -43,7 +43,7 @@ def fit(life: Life) -> None:
 def _model(life: Life) -> Any:
     def note(step: Any, rows: Any) -> Any:
         append(life.log, [int(step), rows.tolist()])
-        if life.within and step == life.dies_at:
+        if life.dies(int(step), within=True):
             os.kill(os.getpid(), signal.SIGKILL)
         return rows
 
@@ -75,7 +75,7 @@ class _Fate(keras.callbacks.Callback):
         done = int(self.model.optimizer.iterations.numpy())
         if done % STEPS_BETWEEN_CHECKPOINTS == 0:
             self._saved.save()
-        if done - 1 == self._life.dies_at and not self._life.within:
+        if self._life.dies(done - 1, within=False):
             os.kill(os.getpid(), signal.SIGKILL)
         if done == self._life.last_step:
             self._saved.save()

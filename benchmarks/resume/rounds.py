@@ -6,31 +6,36 @@ import dataclasses
 import json
 import os
 import random
+import signal
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 
-from benchmarks.resume.cases import write_records
+from benchmarks.resume.cases import BATCH_SIZES, write_records
 from benchmarks.resume.fitting import fit
 from benchmarks.resume.training import Life, train
 
-__all__ = ["Outcome", "kill_again_and_again"]
+__all__ = ["Outcome", "Reference", "kill_again_and_again", "play_round"]
 
 LAST_STEP = 30
 KILLS_A_ROUND = 10
-BATCH_SIZES = (3, 4, 5)
+TIMED = 0.25  # the share of kills that come at a moment of their own, wherever the process is then
+LONGEST_LIFE = 2.5  # seconds until such a kill, at most
 _Train = Callable[[Life], None]
 
 
 @dataclasses.dataclass
 class Outcome:
-    """What came of the rounds of one case.
+    """What came of one round, or of several of one case.
 
     Attributes:
       case: the pipeline.
       lane: what trained: "estimator" or "fit".
       kills: processes that were killed.
+      within: those of them that were killed in the middle of a step.
+      timed: those that were killed at a drawn moment: starting, stepping or saving.
       recoveries: sessions that were lost and made anew within a process.
       steps: steps that the lineages of the final checkpoints contain.
       wrong: rounds whose rows differ from those of the uninterrupted run.
@@ -39,9 +44,43 @@ class Outcome:
     case: str
     lane: str
     kills: int = 0
+    within: int = 0
+    timed: int = 0
     recoveries: int = 0
     steps: int = 0
     wrong: int = 0
+
+    def add(self, other: Outcome) -> None:
+        """Adds the counts of another outcome of the same case."""
+        for field in dataclasses.fields(self):
+            if field.type == "int":
+                total = getattr(self, field.name) + getattr(other, field.name)
+                setattr(self, field.name, total)
+
+
+class Reference:
+    """The rows of an uninterrupted run of one case, in a folder that its rounds share.
+
+    Args:
+      case: the pipeline.
+      lane: "estimator" or "fit".
+      folder: for records and models.
+      trained_by: what trains in their place, in tests.
+    """
+
+    def __init__(self, case: str, lane: str, folder: str, trained_by: _Train | None = None) -> None:
+        self.case = case
+        self.lane = lane
+        self.folder = folder
+        self.trained_by = trained_by or {"estimator": train, "fit": fit}[lane]
+        in_child(lambda: write_records(folder))
+        whole = self.life("whole")
+        in_child(lambda: self.trained_by(whole))
+        self.rows = [row for rows in lineage(whole.log) for row in rows]
+
+    def life(self, model: str) -> Life:
+        """Returns a life without an end of its own."""
+        return Life(self.case, self.folder, model, max(BATCH_SIZES[self.case]), LAST_STEP)
 
 
 def kill_again_and_again(
@@ -54,9 +93,6 @@ def kill_again_and_again(
 ) -> Outcome:
     """Trains models of one case until `kills` processes were killed.
 
-    The uninterrupted run takes one batch size throughout; interrupted ones take another in each
-    process, since rows must go on whatever they are batched by.
-
     Args:
       case: the pipeline.
       kills: processes to kill.
@@ -64,30 +100,42 @@ def kill_again_and_again(
       lane: "estimator" or "fit".
       trained_by: what trains in their place, in tests.
     """
-    trained_by = trained_by or {"estimator": train, "fit": fit}[lane]
-    rng = random.Random(seed)
-    outcome = Outcome(case, lane)
+    total = Outcome(case, lane)
     with tempfile.TemporaryDirectory() as folder:
-        _in_child(lambda: write_records(folder))
-        whole = Life(case, folder, "whole", max(BATCH_SIZES), LAST_STEP)
-        _in_child(lambda: trained_by(whole))
-        expected = [row for rows in lineage(whole.log) for row in rows]
+        reference = Reference(case, lane, folder, trained_by)
         number = 0
-        while outcome.kills < kills:
+        while total.kills < kills:
+            most = min(KILLS_A_ROUND, kills - total.kills)
+            total.add(play_round(reference, number, most, seed=seed))
             number += 1
-            end = min(kills, outcome.kills + KILLS_A_ROUND)
-            life = Life(case, folder, f"round{number}", max(BATCH_SIZES), LAST_STEP)
-            while outcome.kills < end:
-                life = _next_life(life, rng, recovers=lane == "estimator")
-                if not _in_child(lambda life=life: trained_by(life)):
-                    break  # it lived, so the last step is reached
-                outcome.kills += 1
-                outcome.recoveries += life.recovers_at is not None
-            _in_child(lambda life=life: trained_by(_immortal(life)))
-            steps = [*lineage(life.log)]
-            rows = [row for step in steps for row in step]
-            outcome.steps += len(steps)
-            outcome.wrong += len(steps) != LAST_STEP or rows != expected[: len(rows)]
+    return total
+
+
+def play_round(reference: Reference, number: int, kills: int, *, seed: int) -> Outcome:
+    """Trains one model to its last step, through at most `kills` deaths, and compares its rows.
+
+    The uninterrupted run takes one batch size throughout; an interrupted one takes another in each
+    process, since rows must go on whatever they are batched by.
+    """
+    rng = random.Random(f"{seed}/{reference.lane}/{reference.case}/{number}")
+    outcome = Outcome(reference.case, reference.lane)
+    life = reference.life(f"round{number}")
+    train_it = reference.trained_by
+    while outcome.kills < kills:
+        life = _next_life(life, rng, recovers=reference.lane == "estimator")
+        death = in_child(lambda life=life: train_it(life), seconds=life.seconds)
+        outcome.recoveries += life.recovers_at is not None and os.path.exists(life.recovered)
+        if death is None:
+            break  # it lived, so the last step is reached
+        outcome.kills += 1
+        outcome.within += death == "step" and life.within
+        outcome.timed += death == "timer"
+    immortal = dataclasses.replace(life, dies_at=None, recovers_at=None, seconds=None)
+    in_child(lambda: train_it(immortal))
+    steps = [*lineage(life.log)]
+    rows = [row for step in steps for row in step]
+    outcome.steps = len(steps)
+    outcome.wrong = int(len(steps) != LAST_STEP or rows != reference.rows[: len(rows)])
     return outcome
 
 
@@ -96,15 +144,13 @@ def _next_life(life: Life, rng: random.Random, *, recovers: bool) -> Life:
     dies_at = (life.dies_at or 0) + rng.randint(0, 4)
     return dataclasses.replace(
         life,
-        batch_size=rng.choice(BATCH_SIZES),
+        number=life.number + 1,
+        batch_size=rng.choice(BATCH_SIZES[life.case]),
         dies_at=dies_at,
         within=rng.random() < 0.5,
-        recovers_at=dies_at - 1 if recovers and dies_at > 1 and rng.random() < 0.3 else None,
+        recovers_at=dies_at - 1 if recovers and dies_at > 1 and rng.random() < 0.4 else None,
+        seconds=rng.uniform(0, LONGEST_LIFE) if rng.random() < TIMED else None,
     )
-
-
-def _immortal(life: Life) -> Life:
-    return dataclasses.replace(life, dies_at=None, recovers_at=None)
 
 
 def lineage(log: str) -> Iterator[list[int]]:
@@ -120,10 +166,17 @@ def lineage(log: str) -> Iterator[list[int]]:
     yield from steps
 
 
-def _in_child(work: Callable[[], None]) -> bool:
-    """Runs `work` in a forked process; returns whether it was killed.
+def in_child(work: Callable[[], None], *, seconds: float | None = None) -> str | None:
+    """Runs `work` in a forked process.
 
     TensorFlow is imported once, here, and starts nothing before the fork.
+
+    Args:
+      work: what to run.
+      seconds: when to kill it, unless it ends before; None leaves that to `work`.
+
+    Returns:
+      What killed the process: "step", its own hand, or "timer"; None where it lived.
     """
     child = os.fork()
     if not child:
@@ -133,9 +186,27 @@ def _in_child(work: Callable[[], None]) -> bool:
         except BaseException:
             traceback.print_exc(file=sys.stderr)
             os._exit(1)
+    timed = _ended_by_timer(child, seconds) if seconds is not None else False
     status = os.waitpid(child, 0)[1]
     if os.WIFSIGNALED(status):
-        return True
+        return "timer" if timed else "step"
     if os.WEXITSTATUS(status):
         raise RuntimeError("a training process failed; its error stands above")
-    return False
+    return None
+
+
+def _ended_by_timer(child: int, seconds: float) -> bool:
+    """Waits for the end of a process, and kills it after `seconds`; returns whether it had to."""
+    fired = []
+
+    def kill() -> None:
+        fired.append(True)
+        os.kill(child, signal.SIGKILL)
+
+    killer = threading.Timer(seconds, kill)
+    killer.start()
+    # The child is only looked at, so that its number is not given away while the timer may run.
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    killer.cancel()
+    killer.join()
+    return bool(fired)

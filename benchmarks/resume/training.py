@@ -31,6 +31,8 @@ class Life:
       dies_at: the global step at which the process is killed; None lets it live.
       within: whether it is killed in the middle of that step, rather than after it.
       recovers_at: the global step at which the session is lost and made anew; None for never.
+      seconds: after which it is killed wherever it is, if it lives as long; None for never.
+      number: of the life, among those of its model.
     """
 
     case: str
@@ -41,11 +43,22 @@ class Life:
     dies_at: int | None = None
     within: bool = False
     recovers_at: int | None = None
+    seconds: float | None = None
+    number: int = 0
+
+    def dies(self, step: int, *, within: bool) -> bool:
+        """Whether the process is to be killed in the middle of global step `step`, or after it."""
+        return step == self.dies_at and within == self.within
 
     @property
     def log(self) -> str:
         """The file of the rows: a line [global step before, rows] for each step that began."""
         return os.path.join(self.folder, self.model + ".log")
+
+    @property
+    def recovered(self) -> str:
+        """The file that tells that the session was lost."""
+        return os.path.join(self.folder, f"{self.model}.{self.number}.recovered")
 
 
 def train(life: Life) -> None:
@@ -69,7 +82,7 @@ def _model_fn(features: Any, labels: Any, mode: str, params: Any) -> Any:
 
     def note(step: Any, rows: Any) -> Any:
         append(life.log, [int(step), rows.tolist()])
-        if life.within and step == life.dies_at:
+        if life.dies(int(step), within=True):
             os.kill(os.getpid(), signal.SIGKILL)
         return rows
 
@@ -101,8 +114,9 @@ class _Fate(v1.train.SessionRunHook):
         # A fetched global step may be read before or after the step moves it; the log is sure.
         with open(self._life.log, "rb") as file:
             step = json.loads(file.read().splitlines()[-1])[0]
-        if step == self._life.dies_at and not self._life.within:
+        if self._life.dies(step, within=False):
             os.kill(os.getpid(), signal.SIGKILL)
         if step == self._life.recovers_at and not self._recovered:
             self._recovered = True
+            open(self._life.recovered, "x").close()
             raise tf.errors.AbortedError(None, None, "the connection was lost")

@@ -63,7 +63,9 @@ def input_fn(
         once one pass has been read to its end. Costs the bytes of all parsed rows.
       shuffle: None and True shuffle in training: by index where the source can be indexed, which
         is uniform and costs no memory; else through a buffer. A number is the rows of that
-        buffer (default: all rows behind a cache, 10,000 of a stream). False does not shuffle.
+        buffer (default: all rows behind a cache, 10,000 of a stream); so is text such as "256MB",
+        by the size of a row. False does not shuffle. A buffer that does not fit memory_limit is
+        made smaller, with a warning.
       augment: random work on each row, in training alone: `augment(features, labels)` or, to repeat
         exactly, `augment(features, labels, seed)` with an int64 [2] seed for tf.random.stateless_*.
       batch_size: rows a batch (per input pipeline; divided among replicas under a distribution
@@ -107,6 +109,14 @@ def input_fn(
         waiting read holds a thread, so AUTOTUNE can overlap no more reads than there are threads;
         give more where rows wait for a slow disk or a service.
       deterministic: False lets tf.data hand rows on in the order in which they become ready.
+      memory_limit: bytes that the pipeline may hold, a number or text such as "2GB"; None takes
+        half of this machine or container. Half of it is for the shuffle buffer, three quarters for
+        a memory cache, a quarter for prefetched batches (docs/memory.md).
+      check: False leaves out the look that the first call makes at a few rows, and what it warns of
+        (docs/checks.md).
+      shard: (index, count): read the rows index, index + count, …, or whole files of them;
+        "tf_config": each chief and worker of the environment's TF_CONFIG trains on its part. A
+        distribution strategy says it by itself (docs/distribution.md).
 
     Returns:
       An `InputFn`.

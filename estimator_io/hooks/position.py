@@ -11,6 +11,7 @@ import tensorflow as tf
 from estimator_io.errors import OptionError
 from estimator_io.pipeline.build import build_checked
 from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.memory import within_limit
 from estimator_io.plan.calls import Call, Plan
 from estimator_io.position.iterator import Beginnings
 from estimator_io.position.ledger import Ledger
@@ -79,7 +80,8 @@ class PositionCallback(_Callback):
         runs = [entry for entry in self._ledger.read() if isinstance(entry, Run)]
         if runs and fn.options.seed is None:
             request = dataclasses.replace(request, seed=int(runs[-1].order["seed"]))
-        terms = terms_of(fn.source, fn.options, request)
+        options = within_limit(fn.source, fn.options, request)
+        terms = terms_of(fn.source, options, request)
         require_same_order(runs[-1] if runs else None, terms.order, self._ledger.path)
         beginnings = Beginnings(
             self._ledger, terms, one_call=False, training=lambda: self._epoch_step is not None

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from estimator_io.pipeline import stages
+from estimator_io.pipeline import memory, stages
 from estimator_io.pipeline.options import Options
 from estimator_io.sources.base import Source
 
@@ -33,12 +33,15 @@ def _lines(source: Source, options: Options, *, seed: int) -> Iterator[tuple[str
     yield "epochs", "endless in training" if options.epochs is None else f"{options.epochs}"
     prefetch = "AUTOTUNE" if options.prefetch is None else options.prefetch
     yield "prefetch", f"{prefetch} batches, {stages.threads(source, options)} threads"
+    yield "memory", memory.describe_memory(source, options)
+    if options.shard is not None:
+        yield "shard", str(options.shard)
 
 
 def _shuffle(source: Source, options: Options, seed: int) -> str:
     if options.shuffle is False:
         return "off"
-    rows = stages.buffer_size(source, options)
+    rows = memory.shuffle_rows(source, options, read=False)
     if options.cache is not None:
         return f"in training, behind the cache, a buffer of {rows:,} rows, seed {seed}"
     return f"in training, {source.describe_shuffle(rows)}, seed {seed}"

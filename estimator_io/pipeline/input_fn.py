@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import secrets
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from estimator_io.errors import ModeError, NoDataError, OptionError
-from estimator_io.pipeline import probe, stages
+from estimator_io.errors import ModeError, NoDataError, OptionError, SourceError
+from estimator_io.pipeline import check, memory, probe, stages
 from estimator_io.pipeline.build import build_checked
 from estimator_io.pipeline.description import describe
 from estimator_io.pipeline.options import Options
+from estimator_io.pipeline.shards import shard_of
 from estimator_io.pipeline.weights import weights_into_features
 from estimator_io.plan.calls import Named, Plan
 from estimator_io.position.estimator import placed
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["InputFn"]
 
+# Rows that the first call in training looks at.
+_CHECKED_ROWS = 8
 _MODES = {"train": "train", "eval": "eval", "infer": "infer", "predict": "infer"}
 
 
@@ -73,6 +77,7 @@ class InputFn:
         self._mode = mode
         self._mode_blind = mode_blind
         self._probed: set[str] = set()
+        self._prefetch: dict[str, int | None] = {}  # by mode, where batches are large
 
     def __call__(
         self,
@@ -103,7 +108,8 @@ class InputFn:
           StructureError: a stage returned another structure than the next one can take.
         """
         request = self.request(mode, params, input_context)
-        request = placed(self.source, self.options, request, config, input_context)
+        options = memory.within_limit(self.source, self.options, request)
+        request = placed(self.source, options, request, config, input_context)
         return weights_into_features(self._build(request), self.options.weight_key)
 
     def dataset(
@@ -184,8 +190,37 @@ class InputFn:
     def spec(self, mode: str = "train") -> Any:
         """Returns the spec of a batch of `mode`; nothing is read."""
         request = self.request(mode, {"batch_size": self.options.batch_size or 1})
+        plan = stages.plan_pipeline(self.source, self.options, request)
         with tf.Graph().as_default():
-            return build_checked(self.plan(request).unread()).element_spec
+            return build_checked(plan.unread()).element_spec
+
+    def check(
+        self, mode: str | None = None, params: Mapping[str, Any] | None = None
+    ) -> check.Report:
+        """Reads one batch of a pipeline of its own, and tells what looks wrong.
+
+        It finds an empty or an endless evaluation, a source that can be read only once, a stage
+        that changes the structure, labels without a rank or of one that a loss may take amiss, and
+        NaN or infinite values (docs/checks.md). No cache is filled and no position moves. The first
+        call in training makes a smaller look by itself, unless `check=False`.
+
+        Args:
+          mode: "train", "eval" or "infer"; None looks at training and evaluation.
+          params: `params["batch_size"]` serves where the factory was given no batch size.
+
+        Returns:
+          A report: print it, or look at its `problems` and `ok`.
+
+        Example:
+          >>> import estimator_io, numpy as np
+          >>> fn = estimator_io.input_fn({"x": np.array([1.0, np.nan])}, batch_size=2)
+          >>> [(problem.kind, problem.mode) for problem in fn.check("train").problems]
+          [('values', 'train')]
+        """
+        both = ("train", "eval") if self._mode is None else (self._mode,)
+        modes = both if mode is None else (mode,)
+        requests = [self.request(each, params) for each in modes]
+        return check.look(self.source, self.options, requests)
 
     def request(
         self,
@@ -198,13 +233,17 @@ class InputFn:
             mode=self._resolve_mode(mode),
             batch_size=self._batch_size(params, context),
             seed=self.seed,
-            shard=_shard(context),
+            shard=shard_of(self.options.shard, context, self._resolve_mode(mode)),
             mode_blind=self._mode_blind,
         )
 
     def plan(self, request: stages.Request) -> Plan:
-        """Returns the calls that build the pipeline for `request`."""
-        return stages.plan_pipeline(self.source, self.options, request)
+        """Returns the calls that build the pipeline for `request`, within its memory_limit."""
+        options = memory.within_limit(self.source, self.options, request)
+        if request.mode in self._prefetch:
+            options = dataclasses.replace(options, prefetch=self._prefetch[request.mode])
+        plan = stages.plan_pipeline(self.source, options, request)
+        return memory.limited(self.source, options, plan)
 
     def source_code(self, mode: str = "train") -> str:
         """Returns a program in plain tf.data that builds the same pipeline.
@@ -298,8 +337,32 @@ class InputFn:
 
     def _build(self, request: stages.Request) -> tf.data.Dataset:
         self._require_batches(request)
-        probe.require_rows(self.source, self.options, request, self._probed)
+        self._require_no_problem(request)
+        dataset = build_checked(self.plan(request))
+        spec, size = dataset.element_spec, request.batch_size
+        options = memory.prefetched(self.options, spec, size)
+        if options.prefetch == self.options.prefetch:
+            return dataset
+        # Batches this large are rare, and their size is known only now.
+        self._prefetch[request.mode] = options.prefetch
         return build_checked(self.plan(request))
+
+    def _require_no_problem(self, request: stages.Request) -> None:
+        """Raises what is certainly wrong, and warns once of what may be."""
+        first = request.mode not in self._probed
+        probe.require_rows(self.source, self.options, request, self._probed)
+        if not (first and self.options.check):
+            return
+        self._probed.add(request.mode)
+        endless = check.look_for_endless(self.source, self.options, request)
+        problems = [] if endless is None else [endless]
+        # A cache promises that each row is parsed once.
+        if request.training and self.options.cache is None:
+            problems += check.look_for_errors(self.source, self.options, request, _CHECKED_ROWS)
+        for problem in problems:
+            if problem.certain:
+                raise SourceError(problem.text)
+            logging.getLogger("estimator_io").warning("%s (check=False is silent)", problem.text)
 
     def _with_cardinality(
         self, dataset: tf.data.Dataset, request: stages.Request
@@ -340,12 +403,6 @@ def _batch_size_of(params: Any) -> int | None:
             f"params['batch_size'] must be a whole number of at least 1. Received: {given!r}."
         )
     return int(given)
-
-
-def _shard(context: Any) -> tuple[int, int]:
-    if context is None or context.num_input_pipelines <= 1:
-        return (0, 1)
-    return (context.input_pipeline_id, context.num_input_pipelines)
 
 
 def _pass_counter(stage: str) -> Named:

@@ -10,8 +10,9 @@ import tensorflow as tf
 
 from estimator_io.errors import SourceError
 from estimator_io.ops.mix import mixed
+from estimator_io.pipeline.memory import shuffle_rows
 from estimator_io.pipeline.options import Options
-from estimator_io.pipeline.stages import buffer_size, rows_in_order
+from estimator_io.pipeline.stages import rows_in_order
 from estimator_io.pipeline.structure import spell
 from estimator_io.plan.calls import Call, Named, Plan
 from estimator_io.sources.base import Order, Source
@@ -67,6 +68,25 @@ class MixtureSource(Source):
         )
         return f"a mixture of {'; '.join(shares)}"
 
+    def order_identity(self) -> Any:
+        """Returns what the order of each source depends on, its buffer included."""
+        parts = [
+            (
+                source.order_identity(),
+                options.filter,
+                options.flat_map,
+                options.interleave,
+                shuffle_rows(source, options, parts=len(self._parts)),
+            )
+            for source, options in self._parts
+        ]
+        return (parts, self._weights)
+
+    def rows_held(self, buffer_size: int) -> int:
+        """0: each source holds its own, within its share of its own limit."""
+        del buffer_size
+        return 0
+
     def describe_shuffle(self, buffer_size: int) -> str:
         """Returns that each source keeps to its own way."""
         del buffer_size
@@ -83,7 +103,7 @@ class MixtureSource(Source):
         own = dataclasses.replace(
             order,
             seed=(order.seed + (at + 1) * 0x9E3779B97F4A7C15) % (1 << 62),
-            buffer_size=buffer_size(source, options),
+            buffer_size=shuffle_rows(source, options, parts=len(self._parts)),
             interleave=options.interleave,
             block=None,
             passes=None if order.passes is None else _counter(f"{order.passes.name}_{at}"),

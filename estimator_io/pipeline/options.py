@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from estimator_io.errors import OptionError
+from estimator_io.pipeline.memory_limit import parse_bytes
+from estimator_io.pipeline.shards import checked_shard
 from estimator_io.workers.processes import Processes
 
 __all__ = ["Options", "StageOptions"]
@@ -24,7 +26,7 @@ class StageOptions(TypedDict, total=False):
     filter: Callable[..., Any] | None
     flat_map: Callable[..., Any] | None
     cache: str | os.PathLike[str] | None
-    shuffle: bool | int | None
+    shuffle: bool | int | str | None
     augment: Callable[..., Any] | None
     batch_size: int | None
     drop_remainder: bool
@@ -46,6 +48,9 @@ class StageOptions(TypedDict, total=False):
     prefetch: int | None
     threads: int | None
     deterministic: bool
+    memory_limit: int | str | None
+    check: bool
+    shard: tuple[int, int] | str | None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -60,7 +65,7 @@ class Options:
     filter: Callable[..., Any] | None = None
     flat_map: Callable[..., Any] | None = None
     cache: str | None = None
-    shuffle: bool | int | None = None
+    shuffle: bool | int | str | None = None
     augment: Callable[..., Any] | None = None
     batch_size: int | None = None
     drop_remainder: bool = False
@@ -82,6 +87,9 @@ class Options:
     prefetch: int | None = None
     threads: int | None = None
     deterministic: bool = True
+    memory_limit: int | str | None = None
+    check: bool = True
+    shard: tuple[int, int] | str | None = None
 
     def __post_init__(self) -> None:
         """Normalises what has several spellings and refuses what cannot be."""
@@ -99,6 +107,11 @@ class Options:
             _check_whole_number(name, getattr(self, name), least)
         _check_shuffle(self.shuffle)
         _check_position(self.position)
+        if self.memory_limit is not None:
+            parse_bytes("memory_limit", self.memory_limit)
+        if not isinstance(self.check, bool):
+            raise OptionError(f"check must be True or False. Received: {self.check!r}.")
+        object.__setattr__(self, "shard", checked_shard(self.shard))
         _check_parallel(self.num_parallel_calls)
         _check_padding(self)
         _check_buckets(self)
@@ -173,9 +186,13 @@ def _check_whole_number(name: str, value: Any, least: int) -> None:
 def _check_shuffle(value: Any) -> None:
     if value is None or isinstance(value, bool):
         return
+    if isinstance(value, str):
+        parse_bytes("shuffle", value)
+        return
     if not _is_whole_number(value) or value < 1:
         raise OptionError(
-            f"shuffle must be True, False, None or a buffer size of at least 1 row."
+            f"shuffle must be True, False, None, a buffer size of at least 1 row, or one in bytes"
+            " such as '256MB'."
             f" Received: {value!r}."
         )
 

@@ -195,8 +195,11 @@ def effective_shuffle(options: Options, request: Request) -> bool:
 
 
 def buffer_size(source: Source, options: Options) -> int:
-    """Rows of a shuffle buffer, where one is needed: as given, or enough for every row."""
-    if options.shuffle is not None and not isinstance(options.shuffle, bool):
+    """Rows of a shuffle buffer, where one is needed: as given, or enough for every row.
+
+    What is given in bytes, or does not fit, has become a number of rows by then (see `memory`).
+    """
+    if options.shuffle is not None and not isinstance(options.shuffle, (bool, str)):
         return int(options.shuffle)
     return source.num_rows or DEFAULT_BUFFER_ROWS
 

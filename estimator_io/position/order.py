@@ -25,7 +25,8 @@ def order_of(source: Source, options: Options, request: stages.Request) -> dict[
     the position.
     """
     shuffled = stages.effective_shuffle(options, request)
-    buffered = shuffled and (options.cache is not None or not source.indexed)
+    held = source.rows_held(stages.buffer_size(source, options)) > 0
+    buffered = shuffled and (options.cache is not None or held or not source.indexed)
     order: dict[str, Any] = {
         "seed": request.seed,
         "source": _content(source.order_identity()),
@@ -77,6 +78,11 @@ def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
             texts.append(f"the number of input pipelines was {old[1]} and is {new[1]}")
         elif any(isinstance(value, str) and ":" in value for value in (old, new)):
             texts.append(f"{name} has changed")
+        elif name == "shuffle" and type(old) is type(new) is int:
+            texts.append(
+                f"the shuffle buffer held {old:,} rows and is to hold {new:,} (shuffle={old} goes"
+                " on, with a memory_limit that has the room)"
+            )
         else:
             texts.append(f"{name} was {old!r} and is {new!r}")
     return texts

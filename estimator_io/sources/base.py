@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 from typing import Any
 
 from estimator_io.plan.calls import Call, Named
@@ -75,6 +76,11 @@ class Source(abc.ABC):
     def num_rows(self) -> int | None:
         """Rows in one epoch; None where only reading them all would tell."""
 
+    @functools.cached_property
+    def measured(self) -> dict[Any, Any]:
+        """What pipelines found out about the rows of this source, kept so that it is asked once."""
+        return {}
+
     @property
     def indexed(self) -> bool:
         """Whether any row can be had by its index, so that shuffling needs no buffer."""
@@ -98,6 +104,14 @@ class Source(abc.ABC):
     @abc.abstractmethod
     def describe(self) -> str:
         """Returns a few words for the repr: how much of what."""
+
+    def rows_held(self, buffer_size: int) -> int:
+        """Returns the rows that shuffling without a cache holds in memory at once."""
+        return 0 if self.indexed else buffer_size
+
+    def shuffled_row_bytes(self) -> int | None:
+        """Returns the mean bytes of a row in the shuffle buffer, None where its spec tells."""
+        return None
 
     def describe_shuffle(self, buffer_size: int) -> str:
         """Returns how the rows are shuffled without a cache, for the repr."""

@@ -35,6 +35,19 @@ class FunctionSource(Source):
     def num_rows(self) -> None:
         """None: the Dataset is known only where it is built."""
 
+    def is_endless(self) -> bool:
+        """Whether the Dataset says that it never ends; what Python makes cannot tell."""
+        import tensorflow as tf
+
+        with tf.Graph().as_default():
+            dataset = self._function()
+            if not isinstance(dataset, tf.data.Dataset):
+                return False  # refused when the pipeline is built
+            number = dataset.cardinality()
+            config = tf.compat.v1.ConfigProto(device_count={"GPU": 0})
+            with tf.compat.v1.Session(config=config) as session:
+                return int(session.run(number)) == tf.data.INFINITE_CARDINALITY
+
     def identity(self) -> Any:
         """Returns the function; files that it reads are beyond what can be told."""
         return (self._function, self._batched)

@@ -42,6 +42,10 @@ class GeneratorSource(FunctionSource):
         """Returns what makes the rows."""
         return f"rows that Python makes, {_name(self._elements)}"
 
+    def is_endless(self) -> bool:
+        """False: whether Python's rows end, only reading them tells."""
+        return False
+
     def identity(self) -> Any:
         """Returns the function or iterable; what it reads is beyond what can be told."""
         return (self._elements, self._signature.arguments())
@@ -81,6 +85,11 @@ class SequenceSource(Source):
     def describe(self) -> str:
         """Returns the number of batches."""
         return f"rows of {self._size:,} batches of {_name(self._sequence)}"
+
+    def rows_held(self, buffer_size: int) -> int:
+        """0: batches are shuffled by index."""
+        del buffer_size
+        return 0
 
     def describe_shuffle(self, buffer_size: int) -> str:
         """Returns what is shuffled."""

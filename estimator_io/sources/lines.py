@@ -26,6 +26,8 @@ INDEXED_FILES = 200
 PARSED_ROWS = 1024
 PARSED_BYTES = 1 << 20
 STREAM_ROW_BYTES = 1 << 10
+MEASURED_LINES = 8
+LINE_PLACE_BYTES = 400  # the tensors that say which file and which line of it
 
 
 def line_source(
@@ -143,15 +145,22 @@ class LineStream(Source):
         self.waits = any("://" in file for file in files.value)
         self._layout = layout
         self._decode_lines = decode
-        if not any(
-            head_lines(file, layout, rows=1 + layout.header)[layout.header :]
+        heads = (
+            head_lines(file, layout, rows=MEASURED_LINES + layout.header)[layout.header :]
             for file in files.value
-        ):
+        )
+        first = next((lines for lines in heads if lines), None)
+        if first is None:
             raise _no_rows(files)
+        self._line_bytes = -(-sum(map(len, first)) // len(first))
 
     @property
     def num_rows(self) -> None:
         """None: only reading all files would tell."""
+
+    def shuffled_row_bytes(self) -> int:
+        """Returns the mean bytes of the first lines, which the buffer holds with their places."""
+        return self._line_bytes + LINE_PLACE_BYTES
 
     def identity(self) -> Any:
         """Returns the layout, and size and time of change of the files."""

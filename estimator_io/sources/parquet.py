@@ -108,6 +108,11 @@ class ParquetSource(Source):
             return f"all {self.num_rows:,} rows at once"
         return f"row groups by index, the rows of {window:,} of them at once"
 
+    def rows_held(self, buffer_size: int) -> int:
+        """Returns the rows of the windows that are read at once."""
+        mean = self.num_rows / self.num_groups
+        return math.ceil(self._window(buffer_size, self.num_groups) * mean) * READS_AT_ONCE
+
     def calls(self, order: Order) -> list[Call]:
         """Returns: row groups in order, their rows, in blocks."""
         index, count = order.shard

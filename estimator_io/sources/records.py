@@ -78,6 +78,10 @@ class RecordSource(Source):
         sizes = [None if "://" in file else os.path.getsize(file) for file in files]
         return list(zip(relative_paths(files), sizes, strict=True))
 
+    def shuffled_row_bytes(self) -> int:
+        """Returns the mean bytes of the first records, which the buffer holds serialized."""
+        return self._record_bytes
+
     def describe(self) -> str:
         """Returns the number of files."""
         return f"records of {len(self._files.value):,} TFRecord files"
@@ -113,7 +117,7 @@ class RecordSource(Source):
             try:
                 head = _first_bytes(file, self._compression)
                 if head:
-                    record_length(head, file=file, record=0, offset=0)
+                    self._record_bytes = record_length(head, file=file, record=0, offset=0)
                     return
             except (tf.errors.OpError, ValueError, zlib.error) as error:
                 raise SourceError(

@@ -8,14 +8,16 @@ import sys
 import pytest
 
 from benchmarks.resume import rounds
+from benchmarks.resume.__main__ import main
+from benchmarks.resume.cases import CASES
 from benchmarks.resume.training import append
 from tests.conftest import ROOT
 
 
-@pytest.mark.timeout(600)  # thirty processes, one after the other; on two idle cores 35 s
+@pytest.mark.timeout(600)  # forty processes, one after the other
 def test_training_killed_at_twenty_points_trains_on_the_rows_of_an_uninterrupted_one(tmp_path):
-    report = tmp_path / "report.json"
-    command = [sys.executable, "-m", "benchmarks.resume", "--kills", "20", "--json", str(report)]
+    log = tmp_path / "rounds.jsonl"
+    command = [sys.executable, "-m", "benchmarks.resume", "--kills", "20", "--log", str(log)]
     done = subprocess.run(
         command,
         capture_output=True,
@@ -24,11 +26,27 @@ def test_training_killed_at_twenty_points_trains_on_the_rows_of_an_uninterrupted
         timeout=580,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    outcomes = json.loads(report.read_text())
+    outcomes = [json.loads(line) for line in log.read_text().splitlines()]
     assert sum(outcome["kills"] for outcome in outcomes) == 20
     assert sum(outcome["recoveries"] for outcome in outcomes) > 0
     assert {outcome["lane"] for outcome in outcomes} == {"estimator", "fit"}
-    assert [outcome["wrong"] for outcome in outcomes] == [0] * 4
+    assert {outcome["wrong"] for outcome in outcomes} == {0}
+    assert {outcome["case"] for outcome in outcomes} == set(CASES)
+
+
+def test_logs_are_added_up_and_a_wrong_round_is_told_by_the_exit_status(tmp_path, capsys):
+    rounds = [rounds_of(tmp_path / name, wrong=wrong) for name, wrong in (("a", 0), ("b", 1))]
+    assert main(["--summary", rounds[0]]) == 0
+    assert main(["--summary", *rounds]) == 1
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last.split() == ["all", "2", "14", "4", "6", "2", "60", "1"]
+
+
+def rounds_of(path, *, wrong):
+    counts = {"kills": 7, "within": 2, "timed": 3, "recoveries": 1, "steps": 30, "wrong": wrong}
+    names = {"tensorflow": "2.15.1", "round": 0, "case": "index", "lane": "fit"}
+    path.write_text(json.dumps({**names, **counts}) + "\n")
+    return str(path)
 
 
 def pretend_to_train(life, *, forgets=False):

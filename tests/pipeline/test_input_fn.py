@@ -113,7 +113,8 @@ def test_the_repr_names_every_stage_in_order_and_what_decides_its_cost():
         )
     )
     lines = [line.split()[0] for line in text.splitlines()[1:]]
-    assert lines == ["shuffle", "parse", "cache", "augment", "batch", "epochs", "prefetch"]
+    stages = ["shuffle", "parse", "cache", "augment", "batch", "epochs", "prefetch"]
+    assert lines == [*stages, "memory"]
     for words in ("10 rows of arrays", "clean, 3 at once", "seeded", "seed 5", "2 batches"):
         assert words in text
 

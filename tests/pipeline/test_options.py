@@ -35,7 +35,7 @@ def test_every_option_is_documented_in_input_fn():
         ({"threads": 0}, "threads"),
         ({"seed": -1}, "seed"),
         ({"interleave": 0}, "interleave"),
-        ({"shuffle": 0}, "shuffle must be True, False, None or a buffer size"),
+        ({"shuffle": 0}, "shuffle must be True, False, None, a buffer size"),
         ({"shuffle": "yes"}, "'yes'"),
         ({"parse": "decode"}, "parse is no function. Received: 'decode'"),
         ({"augment": 3}, "augment is no function"),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         OptionError,
         PositionError,
         SourceError,
+        StoreError,
         StructureError,
     )
     from estimator_io.factories.audio import audio_input_fn
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from estimator_io.factories.tfrecord import tfrecord_input_fn
     from estimator_io.hooks.position import PositionCallback
     from estimator_io.pipeline.input_fn import InputFn
+    from estimator_io.store.store import Store
 
 __version__ = "0.1.0"
 
@@ -46,6 +48,8 @@ _HOMES = {
     "PositionCallback": "hooks.position",
     "PositionError": "errors",
     "SourceError": "errors",
+    "Store": "store.store",
+    "StoreError": "errors",
     "StructureError": "errors",
     "audio_input_fn": "factories.audio",
     "csv_input_fn": "factories.csv",
@@ -72,6 +76,8 @@ __all__ = [
     "PositionCallback",
     "PositionError",
     "SourceError",
+    "Store",
+    "StoreError",
     "StructureError",
     "audio_input_fn",
     "compat",

@@ -9,6 +9,7 @@
     ├── StructureError (TypeError)       a stage returned another structure than it should
     ├── ModeError (ValueError)           an input_fn was called without a mode
     ├── PositionError (ValueError)       training cannot go on where it stood
+    ├── StoreError (ValueError)          a folder that is no store, or a damaged one
     └── CompatibilityError (ImportError) tf.estimator cannot be provided here
 
 This module imports nothing.
@@ -24,6 +25,7 @@ __all__ = [
     "OptionError",
     "PositionError",
     "SourceError",
+    "StoreError",
     "StructureError",
 ]
 
@@ -54,6 +56,10 @@ class ModeError(EstimatorIOError, ValueError):
 
 class PositionError(EstimatorIOError, ValueError):
     """Training cannot go on at the row where it stood: the order of the rows has changed."""
+
+
+class StoreError(EstimatorIOError, ValueError):
+    """A folder given as a store holds something else, or one that is damaged."""
 
 
 class CompatibilityError(EstimatorIOError, ImportError):

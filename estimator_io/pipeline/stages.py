@@ -1,8 +1,9 @@
 """The stages in their one right order, each as the calls that carry it out.
 
-The way of a row: source → shard → shuffle → read → parse → filter → flat_map → cache → augment →
-batch → batch_augment → batch_map → prefetch. A cache that can only be read in sequence stands
-before the shuffle: behind it, it would freeze one order for all epochs.
+The way of a row: source → shard → shuffle → read → parse → cache → filter → flat_map → augment →
+batch → batch_augment → batch_map → prefetch. Rows of a stream are shuffled behind the cache, which
+stores them by their place in the stream; rows that have an index are stored under it, so that
+their order is the same with a cache and without.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 from estimator_io.ops.filters import condition
 from estimator_io.ops.order import numbered, positions, repeat_shuffled, with_seed
 from estimator_io.pipeline.batching import batch_calls
-from estimator_io.pipeline.cache import cache_path
+from estimator_io.pipeline.cache import cache_calls, cached_in_order, without_idle_cache
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.position import after_batch, numbers_from, skip_rows, start_of_source
 from estimator_io.plan.calls import Call, Named, Plan
@@ -78,14 +79,17 @@ class Request:
 
 def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
     """Returns the calls that build the pipeline of `source` and `options` for `request`."""
+    options = without_idle_cache(source, options)
     # Rows must be counted to pass over some of them, so what comes in batches is taken apart.
     passes_rows = request.start is not None and not source.starts_anywhere
     if vectorised(source, options) and not (source.takes_blocks and passes_rows):
         calls = _whole_batches(source, options, request)
+    elif _stored_batches(source, options, request):
+        calls = row_calls(source, options, request, batches=True)
     else:
         calls = [
             *row_calls(source, options, request),
-            *_cache(source, options, request),
+            *_epochs_of_cache(source, options, request),
             *skip_rows("rows", source, options, request.start),
             *_augment("augment", options, request),
             *batch_calls(options, request.batch_size, drop_remainder=_drop(options, request)),
@@ -131,12 +135,12 @@ def buffer_size(source: Source, options: Options) -> int:
 
 
 def _order(source: Source, options: Options, request: Request) -> Order:
-    cached = options.cache is not None
-    seed = 0 if cached and options.cache != "memory" else request.seed_of("shuffle")
+    cached = cached_in_order(source, options)
     return Order(
-        shuffle=effective_shuffle(options, request) and (source.indexed or not cached),
+        shuffle=effective_shuffle(options, request) and not cached,
         epochs=1 if cached or not request.ordered else options.epochs,
-        seed=seed,
+        # What is stored is shared by runs with other seeds, so its order cannot be this run's.
+        seed=0 if cached else request.seed_of("shuffle"),
         buffer_size=buffer_size(source, options),
         shard=request.shard,
         passes=None if cached else request.passes_of("shuffle"),
@@ -173,16 +177,38 @@ def _without_remainder(calls: list[Call]) -> list[Call]:
     return calls
 
 
-def row_calls(source: Source, options: Options, request: Request) -> list[Call]:
-    """Returns the deterministic stages that work row by row, from the source to the cache."""
+def _stored_batches(source: Source, options: Options, request: Request) -> bool:
+    """Whether rows come from a store whose blocks are the batches, as they are."""
+    others = {*options.element_stages} - {"parse", "cache"}
+    if not request.training:
+        others.discard("augment")
+    return options.cache is not None and source.random_access and not others
+
+
+def row_calls(
+    source: Source, options: Options, request: Request, *, batches: bool = False
+) -> list[Call]:
+    """Returns the deterministic stages that work row by row; with `batches` those up to batches."""
     order = _order(source, options, request)
-    return rows_in_order(source, options, order, request.start)
+    stored = functools.partial(
+        cache_calls,
+        batch_size=request.batch_size if batches else None,
+        drop_remainder=batches and _drop(options, request),
+    )
+    return rows_in_order(source, options, order, request.start, stored)
 
 
 def rows_in_order(
-    source: Source, options: Options, order: Order, start: Start | None = None
+    source: Source,
+    options: Options,
+    order: Order,
+    start: Start | None = None,
+    stored: Callable[..., list[Call]] = cache_calls,
 ) -> list[Call]:
-    """Returns the stages up to the cache, as `row_calls`, for an order that is known."""
+    """Returns the stages from the source to flat_map, as `row_calls`, for an order that is known.
+
+    The cache stands before filter and flat_map, so that each row has a number to be stored under.
+    """
     calls = source.calls(order)
     if source.takes_blocks:
         calls.append(Call("read", "unbatch"))
@@ -191,6 +217,7 @@ def rows_in_order(
         calls.append(_map("parse", source.decode, options))
     if options.parse is not None:
         calls.append(_map("parse", options.parse, options))
+    calls += stored(source, options, order, threads(source, options))
     if options.filter is not None:
         keep = functools.partial(condition, predicate=options.filter)
         calls.append(Call("filter", "filter", (keep,)))
@@ -199,13 +226,10 @@ def rows_in_order(
     return calls
 
 
-def _cache(source: Source, options: Options, request: Request) -> list[Call]:
-    if options.cache is None:
+def _epochs_of_cache(source: Source, options: Options, request: Request) -> list[Call]:
+    """Returns the calls that shuffle and repeat rows which were cached in the order of a stream."""
+    if not cached_in_order(source, options) or not request.ordered:
         return []
-    order = functools.partial(_cached_order, source, options, request)
-    calls = [Call("cache", "cache", (cache_path(source, options, order),))]
-    if not request.ordered:
-        return calls
     epochs = Order(
         shuffle=effective_shuffle(options, request),
         epochs=options.epochs,
@@ -215,21 +239,14 @@ def _cache(source: Source, options: Options, request: Request) -> list[Call]:
         start=request.start,
     )
     if not epochs.shuffle:
-        return [*calls, *repeat_calls(epochs)]
+        return repeat_calls(epochs)
     repeat = functools.partial(
         repeat_shuffled,
         epochs=Plan((epoch_numbers(epochs),)),
         buffer_size=epochs.buffer_size,
         seed=epochs.seed,
-        # A cache on disk is shared by runs with other seeds, so its order cannot be this run's.
-        first_epoch_in_order=source.indexed and options.cache == "memory",
     )
-    return [*calls, Call("shuffle", "apply", (repeat,))]
-
-
-def _cached_order(source: Source, options: Options, request: Request) -> dict[str, Any]:
-    order = _order(source, options, request)
-    return {"shuffle": order.shuffle, "shard": order.shard, "interleave": order.interleave}
+    return [Call("shuffle", "apply", (repeat,))]
 
 
 def _augment(stage: str, options: Options, request: Request) -> list[Call]:

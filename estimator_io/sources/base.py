@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from estimator_io.plan.calls import Call, Named
@@ -53,6 +54,9 @@ class Source(abc.ABC):
       takes_blocks: whether `rows` yields batches of rows, `Order.block` of them at a time.
       holds_rows: whether the source is known to hold a row, without reading it.
       waits: whether reading a row waits for a network.
+      random_access: whether `index_calls` and `take_calls` give any row by its number.
+      holds_arrays: whether taking a row by its number costs neither reading nor parsing.
+      files: the files that the rows depend on.
       class_names: the classes that integer labels stand for, where the source knows them.
     """
 
@@ -62,6 +66,9 @@ class Source(abc.ABC):
     takes_blocks: bool = False
     holds_rows: bool = True
     waits: bool = False
+    random_access: bool = False
+    holds_arrays: bool = False
+    files: Sequence[str] = ()
     class_names: tuple[str, ...] | None = None
 
     @property
@@ -77,6 +84,14 @@ class Source(abc.ABC):
     @abc.abstractmethod
     def calls(self, order: Order) -> list[Call]:
         """Returns the calls that yield the rows in `order`."""
+
+    def index_calls(self, order: Order) -> list[Call]:
+        """Returns the calls that yield the numbers of the rows in `order`, int64 scalars."""
+        raise NotImplementedError(f"{type(self).__name__} has no random access")
+
+    def take_calls(self, order: Order) -> list[Call]:
+        """Returns maps that turn a batch of row numbers into a batch of these rows."""
+        raise NotImplementedError(f"{type(self).__name__} has no random access")
 
     @abc.abstractmethod
     def identity(self) -> Any:

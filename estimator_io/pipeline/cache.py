@@ -8,14 +8,15 @@ shuffle, whose order would otherwise be kept with the rows.
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from estimator_io.pipeline.options import Options
 from estimator_io.plan.calls import Call
 from estimator_io.plan.parallel import parallel
 from estimator_io.sources.base import Order, Source
-from estimator_io.store.stage import Caching, cache_call, keeps_nothing
+from estimator_io.store.stage import Caching, cache_call, keeps_nothing, open_rows
 
-__all__ = ["cache_calls", "cached_in_order", "without_idle_cache"]
+__all__ = ["cache_calls", "cached_in_order", "rows_of_cache", "without_idle_cache"]
 
 
 def cached_in_order(source: Source, options: Options) -> bool:
@@ -51,7 +52,25 @@ def cache_calls(
     """
     if options.cache is None:
         return []
-    caching = Caching(
+    caching = _caching(source, options, threads)
+    caching = dataclasses.replace(caching, batch_size=batch_size, drop_remainder=drop_remainder)
+    return [cache_call(caching, order)]
+
+
+def rows_of_cache(source: Source, options: Options, order: Order, spec: Any) -> Any:
+    """Returns the rows that the cache of a pipeline keeps; None where it cannot be written.
+
+    Args:
+      source: of the rows.
+      options: of the pipeline.
+      order: of the rows that come from the source.
+      spec: of the elements that the source and parse make.
+    """
+    return open_rows(_caching(source, options, 1), order, spec)
+
+
+def _caching(source: Source, options: Options, threads: int) -> Caching:
+    return Caching(
         source=source,
         parse=options.parse,
         cache=options.cache,
@@ -59,7 +78,4 @@ def cache_calls(
         memory_limit=None,
         parallel=parallel(options.parallel_calls("parse"), deterministic=options.deterministic),
         threads=threads,
-        batch_size=batch_size,
-        drop_remainder=drop_remainder,
     )
-    return [cache_call(caching, order)]

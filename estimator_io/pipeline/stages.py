@@ -27,7 +27,7 @@ from estimator_io.plan.start import Start
 from estimator_io.sources.base import Order, Source
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 
-__all__ = ["Request", "plan_pipeline"]
+__all__ = ["Request", "order_of_rows", "plan_pipeline"]
 
 # Rows of the shuffle buffer of a stream, where the user gave no number.
 DEFAULT_BUFFER_ROWS = 10_000
@@ -134,7 +134,8 @@ def buffer_size(source: Source, options: Options) -> int:
     return source.num_rows or DEFAULT_BUFFER_ROWS
 
 
-def _order(source: Source, options: Options, request: Request) -> Order:
+def order_of_rows(source: Source, options: Options, request: Request) -> Order:
+    """Returns the order in which rows come from the source."""
     cached = cached_in_order(source, options)
     return Order(
         shuffle=effective_shuffle(options, request) and not cached,
@@ -155,7 +156,7 @@ def _drop(options: Options, request: Request) -> bool:
 
 
 def _whole_batches(source: Source, options: Options, request: Request) -> list[Call]:
-    order = _order(source, options, request)
+    order = order_of_rows(source, options, request)
     if source.takes_blocks:
         order = dataclasses.replace(order, block=request.batch_size)
         calls = source.calls(order)
@@ -189,7 +190,7 @@ def row_calls(
     source: Source, options: Options, request: Request, *, batches: bool = False
 ) -> list[Call]:
     """Returns the deterministic stages that work row by row; with `batches` those up to batches."""
-    order = _order(source, options, request)
+    order = order_of_rows(source, options, request)
     stored = functools.partial(
         cache_calls,
         batch_size=request.batch_size if batches else None,

@@ -17,7 +17,7 @@ import numpy as np
 
 from estimator_io.errors import StoreError
 from estimator_io.store.claims import Claims
-from estimator_io.store.layout import Layout, Slot
+from estimator_io.store.layout import Layout
 from estimator_io.store.rows import Block, Rows, grown, pack_record
 from estimator_io.store.segments import Segments
 from estimator_io.store.writer import Policy, Writer

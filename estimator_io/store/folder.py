@@ -121,7 +121,9 @@ def generations(folder: str) -> list[str]:
     except FileNotFoundError:
         return []
     found = [name for name in sorted(names) if _KEY.fullmatch(name)]
-    return [n for n in found if os.path.exists(os.path.join(generation_folder(folder, n), MANIFEST))]
+    return [
+        n for n in found if os.path.exists(os.path.join(generation_folder(folder, n), MANIFEST))
+    ]
 
 
 def read_manifest(generation: str) -> dict[str, Any]:
@@ -175,7 +177,11 @@ def disk_bytes(folder: str) -> int:
 def last_used(generation: str) -> float:
     """Returns when a generation was last in use, in seconds since 1970."""
     times = [0.0]
-    for path in (generation, os.path.join(generation, "leases"), os.path.join(generation, MANIFEST)):
+    for path in (
+        generation,
+        os.path.join(generation, "leases"),
+        os.path.join(generation, MANIFEST),
+    ):
         with contextlib.suppress(OSError):
             times.append(os.stat(path).st_mtime)
     return max(times)

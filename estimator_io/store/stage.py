@@ -10,18 +10,17 @@ from typing import Any
 
 import tensorflow as tf
 
-from estimator_io.errors import StoreError
 from estimator_io.ops.store import without_store
 from estimator_io.plan.calls import Call, Deferred, Plan, resolve
 from estimator_io.sources.base import Order, Source
 from estimator_io.store import graph
-from estimator_io.store.key import generation_key
 from estimator_io.store.kept import kept_in_memory
+from estimator_io.store.key import generation_key
 from estimator_io.store.rows import Rows
 from estimator_io.store.spec import Codec
 from estimator_io.store.store import Store
 
-__all__ = ["Caching", "cache_call", "keeps_nothing"]
+__all__ = ["Caching", "cache_call", "keeps_nothing", "open_rows"]
 
 # Rows that are read at once where later stages work row by row, and their bytes at most.
 BLOCK_ROWS = 64
@@ -79,7 +78,7 @@ def _stored(
 ) -> tf.data.Dataset:
     """Returns the rows of `dataset` from the store; what makes them runs where they are missing."""
     codec = Codec(dataset.element_spec)
-    rows = _open(caching, order, codec)
+    rows = open_rows(caching, order, dataset.element_spec)
     if rows is None:
         return plain(dataset)
     whole = caching.batch_size is not None and codec.batches
@@ -112,8 +111,18 @@ def _block_rows(codec: Codec) -> int:
     return max(1, min(BLOCK_ROWS, most))
 
 
-def _open(caching: Caching, order: Order, codec: Codec) -> Rows | None:
-    source, cache = caching.source, caching.cache
+def open_rows(caching: Caching, order: Order, spec: Any) -> Rows | None:
+    """Returns the rows of a pipeline's cache; None, with a warning, where they cannot be kept.
+
+    Args:
+      caching: what is asked for.
+      order: of the rows of the source.
+      spec: of an element.
+
+    Raises:
+      StoreError: the folder is no store, or the elements cannot be stored.
+    """
+    source, cache, layout = caching.source, caching.cache, Codec(spec).layout
     store = cache if cache == "memory" or isinstance(cache, Store) else Store(cache)
     key = generation_key(
         source,
@@ -124,7 +133,7 @@ def _open(caching: Caching, order: Order, codec: Codec) -> Rows | None:
     )
     total = source.num_rows if source.random_access else None
     if not isinstance(store, Store):
-        return kept_in_memory(source, key, codec.layout, total, caching.memory_limit)
+        return kept_in_memory(source, key, layout, total, caching.memory_limit)
     facts = {
         "key": key,
         "tensorflow": tf.__version__,
@@ -133,7 +142,7 @@ def _open(caching: Caching, order: Order, codec: Codec) -> Rows | None:
         "decode": _name(source.decode),
     }
     try:
-        opened = store.open(key, codec.layout, rows=total, facts=facts, fill=caching.fill)
+        opened = store.open(key, layout, rows=total, facts=facts, fill=caching.fill)
     except OSError as error:
         _warn_unwritable(store, error)
         return None

@@ -100,7 +100,9 @@ class Writer:
 
     def _start(self) -> None:
         if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._run, name="estimator_io store", daemon=True)
+            self._thread = threading.Thread(
+                target=self._run, name="estimator_io store", daemon=True
+            )
             self._thread.start()
 
     def _run(self) -> None:

@@ -64,8 +64,8 @@ def prepare(folder: str) -> None:
         others = [name for name in os.listdir(folder) if not name.startswith(f"{MARKER}.")]
         if others and not os.path.exists(marker):
             raise StoreError(
-                f"{folder!r} is no store: it holds {len(others):,} other files, {sorted(others)[0]!r}"
-                " among them, which are left alone. Expected: a folder that is empty, is not there"
+                f"{folder!r} is no store: it holds {len(others):,} other files, such as"
+                f" {min(others)!r}, which are left alone. Expected: a folder that is empty, is not there"
                 " yet, or is a store. Give another folder."
             )
         write_json(marker, {"kind": _KIND, "format": FORMAT})

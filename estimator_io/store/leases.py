@@ -25,7 +25,7 @@ FOLDER = "leases"
 
 
 class Lease:
-    """The note of this process in one generation; it is withdrawn when the object or the process goes.
+    """The note of this process in one generation, withdrawn when the object or process goes.
 
     Args:
       generation: the folder.

@@ -48,6 +48,9 @@ class MemoryRows(Rows):
         """As in `Rows`."""
         self._total = rows
 
+    def touch(self) -> None:
+        """As in `Rows`; nobody else could remove them."""
+
     def reserve(self, rows: int) -> None:
         """As in `Rows`; the arrays double, and pages that nobody filled take no memory."""
         if rows <= len(self._entries):

@@ -100,6 +100,10 @@ class Rows(abc.ABC):
         """Notes the rows of the whole source."""
 
     @abc.abstractmethod
+    def touch(self) -> None:
+        """Says that the rows are in use."""
+
+    @abc.abstractmethod
     def reserve(self, rows: int) -> None:
         """Makes room for at least `rows` rows in all tables."""
 
@@ -196,9 +200,6 @@ class Rows(abc.ABC):
         rows = self._ends.pop(token, 0)
         if rows:
             self.note_total(rows)
-
-    def touch(self) -> None:
-        """Says that the rows are in use."""
 
     def sums(self, block: Block) -> np.ndarray:
         """Returns the entries that the rows of `block` must have in the table."""

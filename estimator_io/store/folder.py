@@ -65,7 +65,7 @@ def prepare(folder: str) -> None:
         if others and not os.path.exists(marker):
             raise StoreError(
                 f"{folder!r} is no store: it holds {len(others):,} other files, such as"
-                f" {min(others)!r}, which are left alone. Expected: a folder that is empty, is not there"
+                f" {min(others)!r}, which are left alone. Expected: a folder that is empty, not there"
                 " yet, or is a store. Give another folder."
             )
         write_json(marker, {"kind": _KIND, "format": FORMAT})

@@ -34,9 +34,9 @@ class Reading:
     Attributes:
       rows: the store.
       codec: between elements and rows.
-      make: returns the element of a raw row, which the source yields.
+      row_of: returns the row of a raw row, which the source yields.
+      row_of_number: returns the row with a number, int64 [].
       raw_rows: returns the Dataset of the raw rows of a section, int64 [rows].
-      raw_row: returns the raw row of a row number, int64 [].
       block: rows that are read at once.
       drop_remainder: whether a last block that is smaller is dropped.
       parallel: the keyword arguments of the map that makes rows.
@@ -46,9 +46,9 @@ class Reading:
 
     rows: Rows
     codec: Codec
-    make: Callable[[Any], Any]
+    row_of: Callable[[Any], Any]
+    row_of_number: Callable[[Any], Any]
     raw_rows: Callable[[Any], tf.data.Dataset]
-    raw_row: Callable[[Any], Any]
     block: int
     drop_remainder: bool
     parallel: dict[str, Any]
@@ -75,7 +75,7 @@ def read_in_order(raw: tf.data.Dataset, reading: Reading) -> tf.data.Dataset:
         return tf.ensure_shape(tf.numpy_function(count, [], tf.int64), [])
 
     def one_pass(total: Any) -> Any:
-        there = _in_sections(dataset.range(total), reading)
+        there = _read_blocks(tf.range(tf.maximum(total, 0)), reading)
         numbers = dataset.range(tf.where(total < 0, FIRST_UNKNOWN, 0))
         unread = raw.take(tf.where(total < 0, tf.constant(-1, tf.int64), 0))
         return there.concatenate(_make_missing(numbers, unread, reading, to_end=True))
@@ -158,7 +158,7 @@ def _claimed(numbers: tf.data.Dataset, token: Any, reading: Reading) -> tf.data.
 def _make(claim: Any, raw_row: Any, reading: Reading) -> Any:
     number, mine = claim
     codec = reading.codec
-    row = tf.cond(mine, lambda: codec.to_row(reading.make(raw_row)), codec.no_row)
+    row = tf.cond(mine, lambda: reading.row_of(raw_row), codec.no_row)
     return (number, mine, *row)
 
 
@@ -197,7 +197,7 @@ def _completed(numbers: Any, missing: Any, values: Any, reading: Reading) -> tup
 
     def mend() -> tuple[Any, ...]:
         made = tf.map_fn(
-            functools.partial(_row_of_number, reading=reading),
+            reading.row_of_number,
             tf.boolean_mask(numbers, missing),
             fn_output_signature=codec.row_specs(),
         )
@@ -205,10 +205,6 @@ def _completed(numbers: Any, missing: Any, values: Any, reading: Reading) -> tup
         return tuple(mended)
 
     return tf.cond(tf.reduce_any(missing), mend, lambda: tuple(values))
-
-
-def _row_of_number(number: Any, reading: Reading) -> Any:
-    return reading.codec.to_row(reading.make(reading.raw_row(number)))
 
 
 def _end(taken: Any, token: Any, reading: Reading) -> tf.data.Dataset:

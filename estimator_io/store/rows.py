@@ -177,6 +177,7 @@ class Rows(abc.ABC):
         else:
             block = self._empty(rows)
             _put(block, there, self._fetch(rows[there]))
+        self._disown(block.rows[there & block.missing])
         block.missing |= ~there
         self._verify(block, entries)
         if block.missing.any():
@@ -245,8 +246,13 @@ class Rows(abc.ABC):
             bad = np.zeros(len(block.rows), bool)
             bad[new] = ~good
             block.missing |= bad
-            self.counts.damaged += int(bad.sum())
-            self.forget(block.rows[bad])
+            self._disown(block.rows[bad])
+
+    def _disown(self, rows: np.ndarray) -> None:
+        """Lets rows that are not as they were written be made anew."""
+        if len(rows):
+            self.counts.damaged += len(rows)
+            self.forget(rows)
 
     def _read_on_the_way(self, block: Block) -> None:
         for at in np.flatnonzero(block.missing).tolist():

@@ -83,12 +83,18 @@ def _stored(
         return plain(dataset)
     whole = caching.batch_size is not None and codec.batches
     block = caching.batch_size if whole else _block_rows(codec)
+    functions = _functions(caching)
+    # Rows are made in several places of the graph, and traced once.
+    row_of = tf.function(lambda raw: codec.to_row(_made(raw, functions)))
     reading = graph.Reading(
         rows=rows,
         codec=codec,
-        make=functools.partial(_made, functions=_functions(caching)),
+        row_of=row_of,
+        row_of_number=tf.function(
+            lambda number: row_of(_raw_row(number, source=caching.source, order=order)),
+            input_signature=[tf.TensorSpec([], tf.int64)],
+        ),
         raw_rows=functools.partial(_raw_rows, source=caching.source, order=order, block=block),
-        raw_row=functools.partial(_raw_row, source=caching.source, order=order),
         block=block or 1,
         drop_remainder=whole and caching.drop_remainder,
         parallel=caching.parallel,
@@ -198,10 +204,7 @@ def _raw_stream(source: Source, order: Order) -> Any:
 
 @tf.autograph.experimental.do_not_convert
 def _raw_rows(section: Any, *, source: Any, order: Order, block: int) -> Any:
-    """Returns the raw rows with the numbers `section`, which rise by one in a stream."""
-    if not source.random_access:
-        first = tf.concat([section, tf.zeros([1], tf.int64)], axis=0)[0]
-        return _raw_stream(source, order).skip(first).take(tf.size(section, tf.int64))
+    """Returns the raw rows with the numbers `section`, of a source with random access."""
     dataset: Any = tf.data.Dataset.from_tensor_slices(section).batch(block)
     for call in source.take_calls(order):
         dataset = getattr(dataset, call.method)(*resolve(call.args), **resolve(call.kwargs))

@@ -3,9 +3,9 @@
 The sum of a part of a row is the multilinear hash of Carter and Wegman over its 8-byte words
 (M. N. Wegman, J. L. Carter, "New hash functions and their use in authentication and set
 equality", 1981): sum of word * weight modulo 2^64, with fixed odd weights from splitmix64. zlib's
-crc32 read 1.3 GB/s in a trial and would halve the speed of a first pass, this 5 to 13 GB/s. A change
-within one word is always told, since weights are odd. Changes to several words that cancel out are
-missed with probability 2^-k, where k is 64 less the zero bits at the low end of all differences.
+crc32 read 1.3 GB/s in a trial and would halve the speed of a first pass, this 5 to 13 GB/s. A
+change within one word is always told, since weights are odd. Changes to several words that cancel
+out are missed with probability 2^-k, where k is 64 less the zero bits at the low end of them all.
 """
 
 from __future__ import annotations

@@ -65,8 +65,8 @@ def prepare(folder: str) -> None:
         if others and not os.path.exists(marker):
             raise StoreError(
                 f"{folder!r} is no store: it holds {len(others):,} other files, such as"
-                f" {min(others)!r}, which are left alone. Expected: a folder that is empty, not there"
-                " yet, or is a store. Give another folder."
+                f" {min(others)!r}, which are left alone. Expected: a folder that is empty, a store,"
+                " or not there yet. Give another folder."
             )
         write_json(marker, {"kind": _KIND, "format": FORMAT})
     check_marker(folder)

@@ -41,6 +41,7 @@ __all__ = [
     "prepare",
     "read_manifest",
     "remove",
+    "sweep",
     "write_json",
 ]
 
@@ -65,8 +66,8 @@ def prepare(folder: str) -> None:
         if others and not os.path.exists(marker):
             raise StoreError(
                 f"{folder!r} is no store: it holds {len(others):,} other files, such as"
-                f" {min(others)!r}, which are left alone. Expected: a folder that is empty, a store,"
-                " or not there yet. Give another folder."
+                f" {min(others)!r}, which are left alone. Expected: an empty folder, a store, or a"
+                " folder that is not there yet. Give another one."
             )
         write_json(marker, {"kind": _KIND, "format": FORMAT})
     check_marker(folder)
@@ -218,7 +219,6 @@ def evict(folder: str, size_limit: int, keep: str, needed: int = 0) -> int:
     Returns:
       The bytes that the store takes, which may be more than the limit where all is in use.
     """
-    _sweep(folder)
     sizes = {key: disk_bytes(generation_folder(folder, key)) for key in generations(folder)}
     total = sum(sizes.values())
     for key in sorted(sizes, key=lambda k: last_used(generation_folder(folder, k))):
@@ -229,7 +229,7 @@ def evict(folder: str, size_limit: int, keep: str, needed: int = 0) -> int:
     return total
 
 
-def _sweep(folder: str) -> None:
+def sweep(folder: str) -> None:
     """Removes what killed processes left: half removed and half made generations, private ones."""
     for name in _names(os.path.join(folder, "generations")):
         path = os.path.join(folder, "generations", name)

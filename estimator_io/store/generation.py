@@ -155,6 +155,7 @@ def _open(
     path = folders.generation_folder(folder, key)
     try:
         folders.prepare(folder)
+        folders.sweep(folder)
         if size_limit is not None:
             folders.evict(folder, size_limit, key)
         if not os.path.exists(os.path.join(path, folders.MANIFEST)):

@@ -18,7 +18,6 @@ __all__ = ["QUEUE_BYTES", "Policy", "Writer"]
 QUEUE_BYTES = 64 << 20
 # Processor seconds that may be spent at once after a pause, and before the first second is over.
 BURST_SECONDS = 0.5
-IDLE_SECONDS = 2.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,6 +86,9 @@ class Writer:
                 if left <= 0:
                     return False
                 self._changed.wait(left)
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()  # it has nothing to do, and holds what it wrote to
         return True
 
     def _affordable(self, nbytes: int) -> bool:
@@ -108,11 +110,9 @@ class Writer:
     def _run(self) -> None:
         while True:
             with self._changed:
-                if not self._jobs and not self._changed.wait(IDLE_SECONDS) and not self._jobs:
+                if not self._jobs:
                     self._thread = None
                     return
-                if not self._jobs:
-                    continue
                 job, nbytes = self._jobs.popleft()
             began = time.thread_time()
             try:

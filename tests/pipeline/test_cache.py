@@ -99,9 +99,7 @@ def test_a_drawn_seed_does_not_make_the_cache_unusable_to_the_next_run(counted, 
     assert count() == 6
 
 
-def test_what_cannot_be_compared_is_kept_for_one_process_with_a_warning(
-    counted, tmp_path, caplog
-):
+def test_what_cannot_be_compared_is_kept_for_one_process_with_a_warning(counted, tmp_path, caplog):
     files, make_parse, count = counted
     inner = make_parse(1)
 

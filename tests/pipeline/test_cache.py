@@ -14,6 +14,7 @@ import tensorflow as tf
 
 import estimator_io
 from estimator_io.plan.identity import UnhashableError, digest
+from estimator_io.store import key
 
 
 @pytest.fixture
@@ -366,6 +367,48 @@ def test_a_dataset_read_again_reads_its_own_cache(counted, tmp_path):
     for _ in range(2):
         assert np.concatenate(list(dataset.as_numpy_iterator())).tolist() == [0, 1, 2, 3, 4, 5]
     assert count() == 6
+
+
+def test_the_file_of_a_lookup_table_counts_and_a_log_does_not(tmp_path):
+    words, log = tmp_path / "words.txt", tmp_path / "log.txt"
+    words.write_text("a\nb\n")
+    log.write_text("")
+    path, log_path = str(words), str(log)
+
+    def made_inside(x):
+        def note(value):
+            with open(log_path, "a") as file:
+                file.write("x")
+            return value
+
+        ids = tf.lookup.TextFileInitializer(path, tf.string, 0, tf.int64, -1)
+        return tf.lookup.StaticHashTable(ids, -1).lookup(tf.numpy_function(note, [x], tf.string))
+
+    def closed_over(x, ids=tf.lookup.TextFileInitializer(path, tf.string, 0, tf.int64, -1)):
+        return tf.lookup.StaticHashTable(ids, -1).lookup(x)
+
+    for parse in (made_inside, closed_over):
+        words.write_text("a\nb\n")
+        os.utime(words, (1, 1))
+        before = digest(parse)
+        log.write_text("xxx")
+        assert digest(parse) == before
+        words.write_text("a\nb\nc\n")
+        assert digest(parse) != before
+
+
+def test_contents_count_on_request_where_size_and_time_are_the_same(counted, tmp_path):
+    files, make_parse, count = counted
+    store = estimator_io.Store(tmp_path / "c", verify_contents=True)
+    fn = estimator_io.input_fn(files, parse=make_parse(1), cache=store, batch_size=6)
+    before = os.stat(files[0])
+    assert rows(fn) == rows(fn) == [0, 1, 2, 3, 4, 5]
+    with open(files[0], "w") as file:
+        file.write("7")
+    os.utime(files[0], ns=(before.st_atime_ns, before.st_mtime_ns))
+    key._content.cache_clear()  # another process reads them anew
+    assert rows(fn) == [1, 2, 3, 4, 5, 7]
+    assert count() == 12
 
 
 def test_planning_neither_touches_the_disk_nor_warns(tmp_path, caplog):

@@ -207,8 +207,9 @@ def test_the_report_says_which_integer_dtype_would_be_smaller(tmp_path):
     from estimator_io.store.layout import Layout, Slot
     from estimator_io.store.rows import Block
 
-    layout = Layout(("image", "noise", "label"), {0: Slot("float32", (8,)), 1: Slot("float32", (8,)),
-                    2: Slot("int64", ())}, ())  # fmt: skip
+    floats = Slot("float32", (8,))
+    slots = {0: floats, 1: floats, 2: Slot("int64", ())}
+    layout = Layout(("image", "noise", "label"), slots, ())
     opened = open_generation(
         str(tmp_path), "k", layout, rows=9, facts={}, size_limit=None, policy=Policy("complete")
     )

@@ -182,6 +182,10 @@ class Rows(abc.ABC):
         self._verify(block, entries)
         if block.missing.any():
             self._read_on_the_way(block)
+            # What was on its way at the first look may have arrived before the second.
+            arrived = block.missing & (entries == 0) & (self.entries[rows] != 0)
+            if arrived.any():
+                _put(block, arrived, self.read(rows[arrived]))
         self.counts.read += int(len(rows) - block.missing.sum())
         return block
 

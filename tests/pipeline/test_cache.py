@@ -384,8 +384,10 @@ def test_the_file_of_a_lookup_table_counts_and_a_log_does_not(tmp_path):
         ids = tf.lookup.TextFileInitializer(path, tf.string, 0, tf.int64, -1)
         return tf.lookup.StaticHashTable(ids, -1).lookup(tf.numpy_function(note, [x], tf.string))
 
-    def closed_over(x, ids=tf.lookup.TextFileInitializer(path, tf.string, 0, tf.int64, -1)):
-        return tf.lookup.StaticHashTable(ids, -1).lookup(x)
+    closed = tf.lookup.TextFileInitializer(path, tf.string, 0, tf.int64, -1)
+
+    def closed_over(x):
+        return tf.lookup.StaticHashTable(closed, -1).lookup(x)
 
     for parse in (made_inside, closed_over):
         words.write_text("a\nb\n")

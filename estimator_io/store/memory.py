@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 
 import numpy as np
@@ -29,6 +30,7 @@ class MemoryRows(Rows):
         self._total = total
         self.limit = limit
         self.nbytes = 0
+        self._warned = False
         self._entries = np.zeros(0, np.uint64)
         self._slots = [np.zeros((0, slot.row_bytes), np.uint8) for slot in layout.slots.values()]
         self._records: dict[int, bytes] = {}
@@ -74,6 +76,7 @@ class MemoryRows(Rows):
         with self.lock:
             block = block.pick(self._entries[block.rows] == 0)
             if self.limit is not None and self.nbytes + block.nbytes > self.limit:
+                self._warn_once()
                 return False
             for slot, values in zip(self._slots, block.slots, strict=True):
                 slot[block.rows] = values
@@ -84,6 +87,15 @@ class MemoryRows(Rows):
             self._entries[block.rows] = np.uint64(1)
             self.counts.written += len(block.rows)
         return True
+
+    def _warn_once(self) -> None:
+        if not self._warned:
+            self._warned = True
+            logging.getLogger("estimator_io").warning(
+                "cache='memory' keeps no more rows: its limit of %s bytes is reached. Training goes"
+                " on; rows that are not in it are made again in each pass.",
+                f"{self.limit:,}",
+            )
 
     def _verify(self, block: Block, entries: np.ndarray) -> None:
         """Memory is not verified: what could damage it could damage the sums too."""

@@ -1,4 +1,4 @@
-"""Measures the store: python -m benchmarks.stored [--pairs 15] [--dtypes uint8 float32].
+"""Measures the store: python -m benchmarks.store [--pairs 15] [--dtypes uint8 float32].
 
 JPEG files of 200 x 200 pixels, decoded and resized to 128 x 128 x 3, in batches of 64. Every
 loader runs once a pair, in rotating order; what counts is the median of the ratios within pairs.
@@ -24,8 +24,8 @@ from tqdm import tqdm
 
 from benchmarks.pairs import median_of_ratios, run_pairs
 from benchmarks.report import machine, markdown_table, spell_machine, write_json
-from benchmarks.stored import keeping, loaders
-from benchmarks.stored.pictures import SIDE, make_pictures
+from benchmarks.store import keeping, loaders
+from benchmarks.store.pictures import SIDE, make_pictures
 
 # Epochs of one run, so that the fast ones take long enough to be timed.
 FAST_EPOCHS = 5

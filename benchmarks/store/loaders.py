@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 import estimator_io
-from benchmarks.stored.pictures import SIDE
+from benchmarks.store.pictures import SIDE
 
 __all__ = [
     "Epoch",

@@ -9,8 +9,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from benchmarks.stored.loaders import BATCH, Epoch, count, parse_of, store_input_fn
-from benchmarks.stored.pictures import SIDE
+from benchmarks.store.loaders import BATCH, Epoch, count, parse_of, store_input_fn
+from benchmarks.store.pictures import SIDE
 
 __all__ = ["decoded_records", "file_cache", "filling", "not_filling"]
 

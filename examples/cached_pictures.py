@@ -72,7 +72,7 @@ def main(cache: str, steps: int) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--cache", required=True, help="a folder that is kept between runs")
     parser.add_argument("--steps", type=int, default=5)
     arguments = parser.parse_args()

@@ -110,7 +110,7 @@ def summary(results: dict[str, list[Run]], dtype: str) -> dict[str, Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--pictures", type=int, default=2000)
     parser.add_argument("--dtypes", nargs="+", default=["uint8", "float32"])
@@ -124,7 +124,12 @@ def main() -> int:
             files = make_pictures(Path(folder), arguments.pictures)
             runs = variants(files, dtype, Path(folder))
             with tqdm(total=arguments.pairs * len(runs), desc=dtype, disable=None) as bar:
-                results = run_pairs(runs, arguments.pairs, lambda pair, name: bar.update(1))
+
+                def progress(pair: int, name: str, bar: Any = bar) -> None:
+                    bar.set_postfix_str(f"pair {pair}, {name}")
+                    bar.update(1)
+
+                results = run_pairs(runs, arguments.pairs, progress)
         facts[dtype] = summary(results, dtype)
         ratios = facts[dtype].pop("ratios")
         rows = [[name, *(f"{n:,}" for n in one.values())] for name, one in facts[dtype].items()]

@@ -113,7 +113,7 @@ def _slot(part: tf.TensorSpec) -> Slot | None:
         numpy_dtype(part.dtype.name)
     except TypeError:
         return None
-    return Slot(part.dtype.name, tuple(part.shape.as_list()))
+    return Slot(part.dtype.name, tuple(int(size or 0) for size in part.shape.as_list()))
 
 
 def _is_text(part: tf.TensorSpec) -> bool:

@@ -82,7 +82,7 @@ def _stored(
     if rows is None:
         return plain(dataset)
     whole = caching.batch_size is not None and codec.batches
-    block = caching.batch_size if whole else _block_rows(codec)
+    block = caching.batch_size or 1 if whole else _block_rows(codec)
     functions = _functions(caching)
     # Rows are made in several places of the graph, and traced once.
     row_of = tf.function(lambda raw: codec.to_row(_made(raw, functions)))
@@ -95,7 +95,7 @@ def _stored(
             input_signature=[tf.TensorSpec([], tf.int64)],
         ),
         raw_rows=functools.partial(_raw_rows, source=caching.source, order=order, block=block),
-        block=block or 1,
+        block=block,
         drop_remainder=whole and caching.drop_remainder,
         parallel=caching.parallel,
         reads=READS_AT_ONCE,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import datetime
+import dis
 import functools
 import hashlib
 import os
@@ -256,10 +257,13 @@ def _table_files(function: types.FunctionType) -> list[str]:
     code = function.__code__
     if "TextFileInitializer" not in code.co_names:
         return []
-    named = {name: function.__globals__.get(name) for name in code.co_names}
+    named = dict(function.__globals__)
     cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
     named |= {name: cell.cell_contents for name, cell in cells if cell != types.CellType()}
-    values = [*code.co_consts, *named.values(), *(function.__defaults__ or ())]
+    # Of what it closes over, an inner function's share is handed on and not loaded.
+    loads = ("LOAD_DEREF", "LOAD_GLOBAL")
+    loaded = [s.argval for s in dis.get_instructions(code) if s.opname in loads]
+    values = [*code.co_consts, *map(named.get, loaded), *(function.__defaults__ or ())]
     texts = sorted({value for value in values if isinstance(value, str) and value})
     return [text for text in texts if tf.io.gfile.exists(text) and not tf.io.gfile.isdir(text)]
 

@@ -183,9 +183,7 @@ class FileRows(Rows):
             records = [pack_record(payloads) for payloads in block.payloads]
             self._tables["places"][block.rows] = self._segments.append(records)
         self.entries[block.rows] = entries
-        # What was read back before it was compared would be compared once more.
-        if len(self._checked) > block.rows.max():
-            self._checked[block.rows] = True
+        self.know_checked(block.rows)
 
     def _stop_writing(self, reason: str) -> None:
         if not self.full:

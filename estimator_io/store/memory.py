@@ -97,5 +97,9 @@ class MemoryRows(Rows):
                 f"{self.limit:,}",
             )
 
+    def _all_checked(self, total: int) -> bool:
+        del total
+        return True
+
     def _verify(self, block: Block, entries: np.ndarray) -> None:
         """Memory is not verified: what could damage it could damage the sums too."""

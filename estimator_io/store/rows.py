@@ -131,6 +131,16 @@ class Rows(abc.ABC):
             there |= np.fromiter((row in self._on_the_way for row in rows.tolist()), bool)
         return there
 
+    def is_whole(self, *, checked: bool = False) -> bool:
+        """Whether every row of the source is there, and with `checked` known to be undamaged."""
+        if self.total is None or self.total > len(self.entries):
+            return False
+        whole = bool((self.entries[: self.total] != 0).all())
+        return whole and (not checked or self._all_checked(self.total))
+
+    def _all_checked(self, total: int) -> bool:
+        return len(self._checked) >= total and bool(self._checked[:total].all())
+
     def has_all(self, rows: np.ndarray) -> bool:
         """Whether each of `rows` can be read."""
         return bool(self.present(rows).all())
@@ -237,9 +247,7 @@ class Rows(abc.ABC):
 
     def _verify(self, block: Block, entries: np.ndarray) -> None:
         """Compares the checksums of rows that this process reads for the first time."""
-        if len(self._checked) < len(self.entries):
-            with self.lock:
-                self._checked = grown(self._checked, len(self.entries))
+        self.know_checked(block.rows[:0])
         new = ~self._checked[block.rows] & ~block.missing
         if not new.any():
             return
@@ -251,6 +259,13 @@ class Rows(abc.ABC):
             bad[new] = ~good
             block.missing |= bad
             self._disown(block.rows[bad])
+
+    def know_checked(self, rows: np.ndarray) -> None:
+        """Notes that `rows` are as they were written."""
+        with self.lock:
+            if len(self._checked) < len(self.entries):
+                self._checked = grown(self._checked, len(self.entries))
+            self._checked[rows] = True
 
     def _disown(self, rows: np.ndarray) -> None:
         """Lets rows that are not as they were written be made anew."""

@@ -417,7 +417,7 @@ def test_planning_neither_touches_the_disk_nor_warns(tmp_path, caplog):
     folder = tmp_path / "c"
     fn = estimator_io.input_fn(np.arange(3), parse=Adder().parse, cache=str(folder), batch_size=1)
     program = fn.source_code("eval")
-    assert "dataset.apply(without_store)" in program
+    assert "without_store" in program
     assert fn.element_spec.dtype == fn.spec("eval").dtype == tf.int64
     repr(fn)
     assert not folder.exists()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         PositionError,
         RowError,
         SourceError,
+        StoreError,
         StructureError,
         WorkerError,
     )
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from estimator_io.factories.tfrecord import tfrecord_input_fn
     from estimator_io.hooks.position import PositionCallback
     from estimator_io.pipeline.input_fn import InputFn
+    from estimator_io.store.store import Store
 
 __version__ = "0.1.0"
 
@@ -50,6 +52,8 @@ _HOMES = {
     "PositionError": "errors",
     "RowError": "errors",
     "SourceError": "errors",
+    "Store": "store.store",
+    "StoreError": "errors",
     "StructureError": "errors",
     "WorkerError": "errors",
     "audio_input_fn": "factories.audio",
@@ -79,6 +83,8 @@ __all__ = [
     "PositionError",
     "RowError",
     "SourceError",
+    "Store",
+    "StoreError",
     "StructureError",
     "WorkerError",
     "audio_input_fn",

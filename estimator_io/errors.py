@@ -11,6 +11,7 @@
     ├── PositionError (ValueError)       training cannot go on where it stood
     ├── WorkerError (RuntimeError)       a worker process ended, or could not do its work
     │   └── RowError                     a function failed on one row
+    ├── StoreError (ValueError)          a folder that is no store, or a damaged one
     └── CompatibilityError (ImportError) tf.estimator cannot be provided here
 
 This module imports nothing.
@@ -27,6 +28,7 @@ __all__ = [
     "PositionError",
     "RowError",
     "SourceError",
+    "StoreError",
     "StructureError",
     "WorkerError",
 ]
@@ -78,6 +80,10 @@ class RowError(WorkerError):
     def __init__(self, message: str, row: int) -> None:
         super().__init__(message)
         self.row = row
+
+
+class StoreError(EstimatorIOError, ValueError):
+    """A folder given as a store holds something else, or one that is damaged."""
 
 
 class CompatibilityError(EstimatorIOError, ImportError):

@@ -37,7 +37,7 @@ def input_fn(
     """Returns an input function over `source`, prefetching and parallel.
 
     Each keyword is one stage. The stages always run in the one right order, in whatever order they
-    are written: source → shard → shuffle → read → parse → filter → flat_map → cache → augment →
+    are written: source → shard → shuffle → read → parse → cache → filter → flat_map → augment →
     batch → batch_augment → batch_map → prefetch.
 
     Args:
@@ -58,14 +58,17 @@ def input_fn(
         weights).
       filter: `filter(features, labels)` returns a bool scalar: whether to keep the row.
       flat_map: one row to many: `flat_map(features, labels)` returns a Dataset of rows.
-      cache: "memory" or a folder: keep what the stages so far made. tf.data's own caches for now: a
-        memory cache lasts as long as the Dataset's iterator under the Estimator, and a cache counts
-        once one pass has been read to its end. Costs the bytes of all parsed rows.
+      cache: "memory", a folder or a `Store`: keep each row as parse made it, for all later passes,
+        calls and evaluations; in a folder for later programs too (docs/store.md). Rows of a pass
+        that was not read to its end count. "memory" keeps up to half of the machine's memory, for
+        the InputFn and its copies. filter and flat_map run on the kept rows in each pass.
+      cache_fill: what happens where rows are made faster than they can be written to a folder.
+        "background": those that cannot be written in time are made again in a later pass.
+        "complete": the pipeline waits.
       shuffle: None and True shuffle in training: by index where the source can be indexed, which
         is uniform and costs no memory; else through a buffer. A number is the rows of that
-        buffer (default: all rows behind a cache, 10,000 of a stream); so is text such as "256MB",
-        by the size of a row. False does not shuffle. A buffer that does not fit memory_limit is
-        made smaller, with a warning.
+        buffer (default: 10,000); so is text such as "256MB", by the size of a row. False does not
+        shuffle. A buffer that does not fit memory_limit is made smaller, with a warning.
       augment: random work on each row, in training alone: `augment(features, labels)` or, to repeat
         exactly, `augment(features, labels, seed)` with an int64 [2] seed for tf.random.stateless_*.
       batch_size: rows a batch (per input pipeline; divided among replicas under a distribution

@@ -113,17 +113,10 @@ def shuffled(dataset, epoch, *, buffer_size, seed):
 
 
 @tf.autograph.experimental.do_not_convert
-def repeat_shuffled(dataset, *, epochs, buffer_size, seed, first_epoch_in_order=False):
-    """Repeats `dataset` once for each number in the Dataset `epochs`, each time in a new order.
-
-    With `first_epoch_in_order`, epoch 0 passes straight through: its rows come in random order
-    already, and filling a buffer would only delay the first batch.
-    """
+def repeat_shuffled(dataset, *, epochs, buffer_size, seed):
+    """Repeats `dataset` once for each number in the Dataset `epochs`, each time in a new order."""
 
     def one_epoch(epoch):
-        rows = buffer_size
-        if first_epoch_in_order:
-            rows = tf.where(tf.equal(epoch, 0), tf.constant(1, tf.int64), buffer_size)
-        return shuffled(dataset, epoch, buffer_size=rows, seed=seed)
+        return shuffled(dataset, epoch, buffer_size=buffer_size, seed=seed)
 
     return epochs.flat_map(one_epoch)

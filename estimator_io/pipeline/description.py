@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from estimator_io.pipeline import memory, stages
+from estimator_io.pipeline.cache import cached_in_order, without_idle_cache
 from estimator_io.pipeline.options import Options
 from estimator_io.sources.base import Source
 
@@ -23,9 +24,10 @@ def describe(source: Source, options: Options, *, seed: int, mode: str | None) -
 def _lines(source: Source, options: Options, *, seed: int) -> Iterator[tuple[str, str]]:
     yield "shuffle", _shuffle(source, options, seed)
     yield "decode", _function(source.decode, options, "parse")
-    for stage in ("parse", "filter", "flat_map"):
+    yield "parse", _function(options.parse, options, "parse")
+    yield "cache", _cache(source, options)
+    for stage in ("filter", "flat_map"):
         yield stage, _function(getattr(options, stage), options, stage)
-    yield "cache", "" if options.cache is None else f"{options.cache} (before the shuffle)"
     yield "augment", _function(options.augment, options, "augment", "in training")
     yield "batch", _batch(options)
     yield "", _function(options.batch_augment, options, "batch_augment", "in training")
@@ -42,9 +44,19 @@ def _shuffle(source: Source, options: Options, seed: int) -> str:
     if options.shuffle is False:
         return "off"
     rows = memory.shuffle_rows(source, options, read=False)
-    if options.cache is not None:
+    if cached_in_order(source, options):
         return f"in training, behind the cache, a buffer of {rows:,} rows, seed {seed}"
     return f"in training, {source.describe_shuffle(rows)}, seed {seed}"
+
+
+def _cache(source: Source, options: Options) -> str:
+    if options.cache is None:
+        return ""
+    if without_idle_cache(source, options).cache is None:
+        return f"{options.cache}, unused: the rows are arrays as they are"
+    fill = "" if options.cache_fill == "background" else ", waits for the disk"
+    place = "by place in the stream" if cached_in_order(source, options) else "by index"
+    return f"{options.cache}, {place}{fill}"
 
 
 def _function(

@@ -243,7 +243,7 @@ class InputFn:
         if request.mode in self._prefetch:
             options = dataclasses.replace(options, prefetch=self._prefetch[request.mode])
         plan = stages.plan_pipeline(self.source, options, request)
-        return memory.limited(self.source, options, plan)
+        return memory.limited(options, plan)
 
     def source_code(self, mode: str = "train") -> str:
         """Returns a program in plain tf.data that builds the same pipeline.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from collections.abc import Iterator
@@ -9,11 +10,24 @@ from typing import Any
 
 from estimator_io.errors import OptionError
 
-__all__ = ["available_memory", "default_limit", "parse_bytes", "spell_bytes", "total_memory"]
+__all__ = [
+    "BATCH_SHARE",
+    "BUFFER_SHARE",
+    "CACHE_SHARE",
+    "Limit",
+    "default_limit",
+    "parse_bytes",
+    "spell_bytes",
+    "total_memory",
+]
 
 # The share of the machine that one pipeline may hold where the user gives no memory_limit; the
 # other half is for the model, and for whatever else runs.
 DEFAULT_SHARE = 0.5
+# The parts of a pipeline's limit.
+BUFFER_SHARE = 0.5
+CACHE_SHARE = 0.75
+BATCH_SHARE = 0.25
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _UNITS |= {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _TEXT = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([kmgt]i?)?b?\s*", re.IGNORECASE)
@@ -106,3 +120,47 @@ def _read(path: str) -> str:
             return file.read()
     except OSError:
         return ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """The memory that a pipeline may hold.
+
+    Attributes:
+      bytes: in all; None where the machine does not tell, and nothing is limited.
+      given: whether it was asked for, rather than taken from the machine.
+    """
+
+    bytes: int | None
+    given: bool
+
+    @classmethod
+    def of(cls, options: Any) -> Limit:
+        """Returns the limit of a pipeline: as given, or half of the machine or container."""
+        given = options.memory_limit
+        if given is None:
+            return cls(default_limit(), given=False)
+        return cls(parse_bytes("memory_limit", given), given=True)
+
+    def share(self, part: float) -> float:
+        """Returns the bytes of one part of the budget."""
+        return float("inf") if self.bytes is None else self.bytes * part
+
+    def __str__(self) -> str:
+        """The amount, and where it comes from."""
+        if self.bytes is None:
+            return "no limit that is known"
+        source = "memory_limit" if self.given else "half of this machine's memory"
+        return f"{spell_bytes(self.bytes)} ({source})"
+
+    def cache_room(self) -> int | None:
+        """Returns the bytes that a memory cache may take, None where nothing is known.
+
+        Its part of the limit, and where that was not given no more than of what is free now: how
+        many rows are kept changes no value and no order.
+        """
+        if self.bytes is None:
+            return None
+        room = self.bytes * CACHE_SHARE
+        free = None if self.given else available_memory()
+        return int(room if free is None else min(room, free * CACHE_SHARE))

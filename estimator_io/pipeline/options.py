@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 from estimator_io.errors import OptionError
 from estimator_io.pipeline.memory_limit import parse_bytes
 from estimator_io.pipeline.shards import checked_shard
+from estimator_io.store.store import Store
 from estimator_io.workers.processes import Processes
 
 __all__ = ["Options", "StageOptions"]
@@ -25,7 +26,8 @@ class StageOptions(TypedDict, total=False):
     parse: Callable[..., Any] | None
     filter: Callable[..., Any] | None
     flat_map: Callable[..., Any] | None
-    cache: str | os.PathLike[str] | None
+    cache: str | os.PathLike[str] | Store | None
+    cache_fill: str
     shuffle: bool | int | str | None
     augment: Callable[..., Any] | None
     batch_size: int | None
@@ -64,7 +66,8 @@ class Options:
     parse: Callable[..., Any] | None = None
     filter: Callable[..., Any] | None = None
     flat_map: Callable[..., Any] | None = None
-    cache: str | None = None
+    cache: str | Store | None = None
+    cache_fill: str = "background"
     shuffle: bool | int | str | None = None
     augment: Callable[..., Any] | None = None
     batch_size: int | None = None
@@ -101,6 +104,7 @@ class Options:
                 object.__setattr__(self, name, None)
         if self.cache is not None:
             object.__setattr__(self, "cache", _checked_cache(self.cache))
+        _check_cache_fill(self.cache_fill)
         for name in _FUNCTIONS:
             _check_function(name, getattr(self, name))
         for name, least in _LEAST.items():
@@ -153,13 +157,28 @@ def _checked_numbers(name: str, value: Any) -> tuple[int, ...]:
     raise OptionError(f"{name} must be a list of whole numbers. Received: {value!r}.")
 
 
-def _checked_cache(value: Any) -> str:
+def _checked_cache(value: Any) -> str | Store:
+    if isinstance(value, Store):
+        return value
     if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
         raise OptionError(
-            f"cache is no place. Received: {value!r}. Expected: None, 'memory' or a folder. To"
+            f"cache is no place. Received: {value!r}. Expected: None, 'memory', a folder or a"
+            " Store. To"
             " cache nothing, leave cache out."
         )
-    return os.fspath(value)
+    path = os.fspath(value)
+    if path != "memory":
+        Store(path)  # refuses what cannot be one
+    return path
+
+
+def _check_cache_fill(value: Any) -> None:
+    if value not in ("background", "complete"):
+        raise OptionError(
+            f"cache_fill is unknown. Received: {value!r}. Expected: 'background' (rows that cannot"
+            " be written in time are made again in a later pass) or 'complete' (the pipeline waits"
+            " for the disk)."
+        )
 
 
 def _check_function(name: str, value: Any) -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 
 from estimator_io.ops.end import with_end
+from estimator_io.pipeline.cache import cached_in_order
 from estimator_io.pipeline.options import Options
 from estimator_io.plan.calls import Call, Named
 from estimator_io.plan.start import Start
@@ -20,7 +21,7 @@ def skips_at(source: Source, options: Options) -> str:
     "source": on indices, so that nothing is read; "read": what was read is not parsed; "rows":
     behind the cache, or behind the stages that decide how many rows there are.
     """
-    if options.cache is not None or options.filter or options.flat_map:
+    if cached_in_order(source, options) or options.filter or options.flat_map:
         return "rows"
     return "source" if source.starts_anywhere else "read"
 

@@ -23,6 +23,7 @@ from estimator_io.workers.dataset import (
     Work,
     columns_of_element,
     in_workers,
+    row_in_workers,
     structure_of,
     unread,
 )
@@ -98,6 +99,24 @@ def python_stage(
     return Call(stage, "apply", (deferred,))
 
 
+def python_row(
+    stage: str,
+    function: Callable[..., Any],
+    options: Options,
+    *,
+    sample: Callable[[str, int], Plan],
+) -> Callable[..., Any]:
+    """Returns `function` of a single row in worker processes, for a map that makes rows one by one.
+
+    Args:
+      stage: the name of the stage.
+      function: Python's.
+      options: of the pipeline.
+      sample: as of `python_stage`.
+    """
+    return _StagePlan(stage, function, options, Form(), None, sample).row
+
+
 def is_python_stage(call: Call, stage: str) -> bool:
     """Whether `call` sends the rows of `stage` through worker processes."""
     argument = call.args[0] if call.args else None
@@ -122,6 +141,14 @@ class _StagePlan:
         outputs = _outputs(self.signature(spec))
         task = self._pool.task(self.function, self._task(spec, outputs))
         return in_workers(dataset, task=task, work=self._work(outputs))
+
+    def row(self, *element: Any) -> Any:
+        """Returns a single row after the function."""
+        row = element if len(element) > 1 else element[0]
+        spec = tf.nest.map_structure(tf.type_spec_from_value, row)
+        outputs = _outputs(self.signature(spec))
+        task = self._pool.task(self.function, self._task(spec, outputs))
+        return row_in_workers(row, task=task, work=self._work(outputs))
 
     def unread(self, dataset: Any) -> Any:
         """Returns a Dataset of the same structure that is not to be read."""

@@ -1,8 +1,9 @@
 """The stages in their one right order, each as the calls that carry it out.
 
-The way of a row: source → shard → shuffle → read → parse → filter → flat_map → cache → augment →
-batch → batch_augment → batch_map → prefetch. A cache that can only be read in sequence stands
-before the shuffle: behind it, it would freeze one order for all epochs.
+The way of a row: source → shard → shuffle → read → parse → cache → filter → flat_map → augment →
+batch → batch_augment → batch_map → prefetch. Rows of a stream are shuffled behind the cache, which
+stores them by their place in the stream; rows that have an index are stored under it, so that
+their order is the same with a cache and without.
 """
 
 from __future__ import annotations
@@ -17,10 +18,16 @@ from typing import Any
 from estimator_io.ops.filters import condition
 from estimator_io.ops.order import numbered, positions, repeat_shuffled, with_seed
 from estimator_io.pipeline.batching import batch_calls
-from estimator_io.pipeline.cache import cache_path
+from estimator_io.pipeline.cache import cache_calls, cached_in_order, without_idle_cache
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.position import after_batch, numbers_from, skip_rows, start_of_source
-from estimator_io.pipeline.python_stages import Form, is_python_stage, python_stage, python_threads
+from estimator_io.pipeline.python_stages import (
+    Form,
+    is_python_stage,
+    python_row,
+    python_stage,
+    python_threads,
+)
 from estimator_io.plan.calls import Call, Named, Plan
 from estimator_io.plan.parallel import default_threads, number_or_autotune, parallel, tf_options
 from estimator_io.plan.start import Start
@@ -28,7 +35,7 @@ from estimator_io.sources.base import Order, Source
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 from estimator_io.sources.signature import Signature
 
-__all__ = ["Request", "plan_pipeline"]
+__all__ = ["Request", "order_of_rows", "plan_pipeline"]
 
 # Rows of the shuffle buffer of a stream, where the user gave no number.
 DEFAULT_BUFFER_ROWS = 10_000
@@ -80,6 +87,7 @@ class Request:
 
 def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
     """Returns the calls that build the pipeline of `source` and `options` for `request`."""
+    options = without_idle_cache(source, options)
     return Plan(
         (
             *_until_prefetch(source, options, request, batches_from(options, request)),
@@ -106,12 +114,15 @@ def _until_prefetch(
         if options.parse is not None:
             calls.append(_python_parse(source, options, Form(takes_blocks=True)))
         first = "parse" if first else None
+    elif _stored_batches(source, options, request):
+        calls = row_calls(source, options, request, batches=True)
+        return [*calls, *_behind_batch(source, options, request)]
     else:
         form = _batch_form(options, request) if first == "parse" else Form()
-        order = _order(source, options, request)
+        order = order_of_rows(source, options, request)
         calls = [
             *rows_in_order(source, options, order, request.start, form),
-            *_cache(source, options, request),
+            *_epochs_of_cache(source, options, request),
             *skip_rows("rows", source, options, request.start),
         ]
     form = Form(takes_blocks=True) if first == "parse" else Form()
@@ -120,8 +131,11 @@ def _until_prefetch(
     if not whole and first is None:
         drop, splits = _drop(options, request), source.row_splits
         calls += batch_calls(options, request.batch_size, drop_remainder=drop, row_splits=splits)
+    return [*calls, *_behind_batch(source, options, request)]
+
+
+def _behind_batch(source: Source, options: Options, request: Request) -> list[Call]:
     return [
-        *calls,
         *after_batch(options, request.start),
         *_augment("batch_augment", source, options, request, Form(batches=True)),
         *_batch_map(source, options, request),
@@ -204,13 +218,14 @@ def buffer_size(source: Source, options: Options) -> int:
     return source.num_rows or DEFAULT_BUFFER_ROWS
 
 
-def _order(source: Source, options: Options, request: Request) -> Order:
-    cached = options.cache is not None
-    seed = 0 if cached and options.cache != "memory" else request.seed_of("shuffle")
+def order_of_rows(source: Source, options: Options, request: Request) -> Order:
+    """Returns the order in which rows come from the source."""
+    cached = cached_in_order(source, options)
     return Order(
-        shuffle=effective_shuffle(options, request) and (source.indexed or not cached),
+        shuffle=effective_shuffle(options, request) and not cached,
         epochs=1 if cached or not request.ordered else options.epochs,
-        seed=seed,
+        # What is stored is shared by runs with other seeds, so its order cannot be this run's.
+        seed=0 if cached else request.seed_of("shuffle"),
         buffer_size=buffer_size(source, options),
         shard=request.shard,
         passes=None if cached else request.passes_of("shuffle"),
@@ -225,7 +240,7 @@ def _drop(options: Options, request: Request) -> bool:
 
 
 def _whole_batches(source: Source, options: Options, request: Request) -> list[Call]:
-    order = _order(source, options, request)
+    order = order_of_rows(source, options, request)
     if source.takes_blocks and source.read_row is None:
         order = dataclasses.replace(order, block=request.batch_size)
         calls = source.calls(order)
@@ -253,10 +268,25 @@ def _without_remainder(calls: list[Call]) -> list[Call]:
     return calls
 
 
-def row_calls(source: Source, options: Options, request: Request) -> list[Call]:
-    """Returns the deterministic stages that work row by row, from the source to the cache."""
-    order = _order(source, options, request)
-    return rows_in_order(source, options, order, request.start)
+def _stored_batches(source: Source, options: Options, request: Request) -> bool:
+    """Whether rows come from a store whose blocks are the batches, as they are."""
+    others = {*options.element_stages} - {"parse", "cache"}
+    if not request.training:
+        others.discard("augment")
+    return options.cache is not None and source.random_access and not others
+
+
+def row_calls(
+    source: Source, options: Options, request: Request, *, batches: bool = False
+) -> list[Call]:
+    """Returns the deterministic stages that work row by row; with `batches` those up to batches."""
+    order = order_of_rows(source, options, request)
+    stored = functools.partial(
+        cache_calls,
+        batch_size=request.batch_size if batches else None,
+        drop_remainder=batches and _drop(options, request),
+    )
+    return rows_in_order(source, options, order, request.start, stored)
 
 
 def rows_in_order(
@@ -265,9 +295,11 @@ def rows_in_order(
     order: Order,
     start: Start | None = None,
     form: Form | None = None,
+    stored: Callable[..., list[Call]] = cache_calls,
 ) -> list[Call]:
-    """Returns the stages up to the cache, as `row_calls`, for an order that is known.
+    """Returns the stages from the source to flat_map, as `row_calls`, for an order that is known.
 
+    The cache stands before filter and flat_map, so that each row has a number to be stored under.
     A parse function of Python's hands its rows on in `form`.
     """
     calls = source.calls(order)
@@ -280,6 +312,8 @@ def rows_in_order(
         calls.append(_python_parse(source, options, form or Form()))
     elif options.parse is not None:
         calls.append(_map("parse", options.parse, options))
+    make = _row_maker(source, options)
+    calls += stored(source, options, order, threads(source, options), make=make)
     if options.filter is not None:
         keep = functools.partial(condition, predicate=options.filter)
         calls.append(Call("filter", "filter", (keep,)))
@@ -288,13 +322,10 @@ def rows_in_order(
     return calls
 
 
-def _cache(source: Source, options: Options, request: Request) -> list[Call]:
-    if options.cache is None:
+def _epochs_of_cache(source: Source, options: Options, request: Request) -> list[Call]:
+    """Returns the calls that shuffle and repeat rows which were cached in the order of a stream."""
+    if not cached_in_order(source, options) or not request.ordered:
         return []
-    order = functools.partial(_cached_order, source, options, request)
-    calls = [Call("cache", "cache", (cache_path(source, options, order),))]
-    if not request.ordered:
-        return calls
     epochs = Order(
         shuffle=effective_shuffle(options, request),
         epochs=options.epochs,
@@ -304,27 +335,29 @@ def _cache(source: Source, options: Options, request: Request) -> list[Call]:
         start=request.start,
     )
     if not epochs.shuffle:
-        return [*calls, *repeat_calls(epochs)]
+        return repeat_calls(epochs)
     repeat = functools.partial(
         repeat_shuffled,
         epochs=Plan((epoch_numbers(epochs),)),
         buffer_size=epochs.buffer_size,
         seed=epochs.seed,
-        # A cache on disk is shared by runs with other seeds, so its order cannot be this run's.
-        first_epoch_in_order=source.indexed and options.cache == "memory",
     )
-    return [*calls, Call("shuffle", "apply", (repeat,))]
-
-
-def _cached_order(source: Source, options: Options, request: Request) -> dict[str, Any]:
-    order = _order(source, options, request)
-    return {"shuffle": order.shuffle, "shard": order.shard, "interleave": order.interleave}
+    return [Call("shuffle", "apply", (repeat,))]
 
 
 def _python_parse(source: Source, options: Options, form: Form) -> Call:
     sample = functools.partial(sample_plan, source, options)
     parse: Any = options.parse
     return python_stage("parse", parse, options, form, seed=None, sample=sample)
+
+
+def _row_maker(source: Source, options: Options) -> Callable[..., Any] | None:
+    """Returns what a store makes single rows with, where parse runs in worker processes."""
+    if options.cache is None or not options.processes_of("parse"):
+        return None
+    sample = functools.partial(sample_plan, source, options)
+    parse: Any = options.parse
+    return python_row("parse", parse, options, sample=sample)
 
 
 def _batch_form(options: Options, request: Request) -> Form:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import datetime
+import dis
 import functools
 import hashlib
 import os
@@ -191,6 +192,10 @@ class _Hasher:
             self._text(repr(value.__reduce__()[1][0]) if kind.__name__ == "_tuplegetter" else "")
         elif _found_by_name(value):
             self._named(value)
+        elif isinstance(value, tf.lookup.TextFileInitializer):
+            self.add((_file_facts(_text(value._filename_arg)), _initializer_facts(value)))
+        elif isinstance(value, tf.lookup.KeyValueTensorInitializer):
+            self.add((value._keys, value._values))
         elif _of_library(kind) and hasattr(value, "python_function"):
             self.add(value.python_function)  # made by tf.function
         else:
@@ -218,6 +223,8 @@ class _Hasher:
 
     def _function(self, function: types.FunctionType) -> None:
         self._code(function.__code__)
+        for path in _table_files(function):
+            self.add(_file_facts(path))
         self.add((function.__defaults__, function.__kwdefaults__, vars(function)))
         for name, value in references(function):
             self._text(name)
@@ -240,6 +247,48 @@ class _Hasher:
         self.add((code.co_argcount, code.co_posonlyargcount, code.co_flags))
         for constant in code.co_consts:
             self.add(constant)
+
+
+def _table_files(function: types.FunctionType) -> list[str]:
+    """Returns the files whose paths stand in code that makes a lookup table from a file.
+
+    Other paths are left alone: what a function writes, such as a log, would change with each call.
+    """
+    code = function.__code__
+    if "TextFileInitializer" not in code.co_names:
+        return []
+    named = dict(function.__globals__)
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+    named |= {name: cell.cell_contents for name, cell in cells if cell != types.CellType()}
+    # Of what it closes over, an inner function's share is handed on and not loaded.
+    loads = ("LOAD_DEREF", "LOAD_GLOBAL")
+    loaded = [s.argval for s in dis.get_instructions(code) if s.opname in loads]
+    values = [*code.co_consts, *map(named.get, loaded), *(function.__defaults__ or ())]
+    texts = sorted({value for value in values if isinstance(value, str) and value})
+    return [text for text in texts if tf.io.gfile.exists(text) and not tf.io.gfile.isdir(text)]
+
+
+def _file_facts(path: str) -> tuple[str, int, int]:
+    stat = tf.io.gfile.stat(path)
+    return path, stat.length, stat.mtime_nsec
+
+
+def _text(path: Any) -> str:
+    value = path.numpy() if hasattr(path, "numpy") else path
+    return value.decode() if isinstance(value, bytes) else os.fspath(value)
+
+
+def _initializer_facts(value: Any) -> list[Any]:
+    """Returns what a TextFileInitializer does with its file, beside where it is."""
+    names = (
+        "_key_index",
+        "_value_index",
+        "_vocab_size",
+        "_delimiter",
+        "_key_dtype",
+        "_value_dtype",
+    )
+    return [getattr(value, name, None) for name in names]
 
 
 def _name(value: Any) -> tuple[str, str]:

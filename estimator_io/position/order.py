@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from estimator_io.errors import PositionError
 from estimator_io.pipeline import stages
+from estimator_io.pipeline.cache import cached_in_order
 from estimator_io.pipeline.options import Options
 from estimator_io.plan.identity import UnhashableError, digest
 from estimator_io.position.run import Run
@@ -26,7 +27,8 @@ def order_of(source: Source, options: Options, request: stages.Request) -> dict[
     """
     shuffled = stages.effective_shuffle(options, request)
     held = source.rows_held(stages.buffer_size(source, options)) > 0
-    buffered = shuffled and (options.cache is not None or held or not source.indexed)
+    cached = cached_in_order(source, options)
+    buffered = shuffled and (cached or held or not source.indexed)
     order: dict[str, Any] = {
         "seed": request.seed,
         "source": _content(source.order_identity()),
@@ -38,7 +40,7 @@ def order_of(source: Source, options: Options, request: stages.Request) -> dict[
     if not source.indexed:
         order["interleave"] = options.interleave
     if buffered:
-        order["cache"] = {None: None, "memory": "memory"}.get(options.cache, "folder")
+        order["cache"] = cached
     if options.bucket_boundaries is not None:
         sizes = options.bucket_batch_sizes or (request.batch_size,)
         order["bucket_boundaries"] = list(options.bucket_boundaries)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from estimator_io.pipeline import stages
+from estimator_io.pipeline.cache import cached_in_order
 from estimator_io.pipeline.options import Options
 from estimator_io.position.order import order_of
 from estimator_io.position.rules import Terms
@@ -25,7 +26,7 @@ def terms_of(
       replicas: how many replicas take a batch of this pipeline in one step.
     """
     index, count = request.shard
-    counted = source.starts_anywhere or options.cache is not None
+    counted = source.starts_anywhere or cached_in_order(source, options)
     if options.filter or options.flat_map:
         counted = False
     rows = source.num_rows if counted else None

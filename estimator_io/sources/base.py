@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 from estimator_io.plan.calls import Call, Named
@@ -58,6 +59,9 @@ class Source(abc.ABC):
       waits: whether reading a row waits for a network.
       row_splits: the dtype of the row splits of RaggedTensors that rows of uneven length become in
         a batch; None where rows are of one length.
+      random_access: whether `index_calls` and `take_calls` give any row by its number.
+      holds_arrays: whether taking a row by its number costs neither reading nor parsing.
+      files: the files that the rows depend on.
       class_names: the classes that integer labels stand for, where the source knows them.
     """
 
@@ -69,6 +73,9 @@ class Source(abc.ABC):
     holds_rows: bool = True
     waits: bool = False
     row_splits: Any = None
+    random_access: bool = False
+    holds_arrays: bool = False
+    files: Sequence[str] = ()
     class_names: tuple[str, ...] | None = None
 
     @property
@@ -89,6 +96,14 @@ class Source(abc.ABC):
     @abc.abstractmethod
     def calls(self, order: Order) -> list[Call]:
         """Returns the calls that yield the rows in `order`."""
+
+    def index_calls(self, order: Order) -> list[Call]:
+        """Returns the calls that yield the numbers of the rows in `order`, int64 scalars."""
+        raise NotImplementedError(f"{type(self).__name__} has no random access")
+
+    def take_calls(self, order: Order) -> list[Call]:
+        """Returns maps that turn a batch of row numbers into a batch of these rows."""
+        raise NotImplementedError(f"{type(self).__name__} has no random access")
 
     @abc.abstractmethod
     def identity(self) -> Any:

@@ -79,6 +79,8 @@ class LineTable(TableSource):
       split: the part of the rows to use.
     """
 
+    holds_arrays = False
+
     def __init__(
         self, files: FileList, layout: Layout, decode: functools.partial[Any], split: Any = None
     ) -> None:
@@ -116,16 +118,22 @@ class LineTable(TableSource):
 
     def calls(self, order: Order) -> list[Call]:
         """Returns: indices in order, in blocks, and the parsed lines at these indices."""
-        at_once = parallel(order.read_calls)
-        both = {"take": self._take_lines, "parse": self._decode_lines}
         mean_bytes = self.row_bytes + int(self._lengths.mean())
         parsed, split = blocks(order.block, mean_bytes)
         return [
-            *self._index_calls(order),
+            *self.index_calls(order),
             Call("read", "batch", (parsed,)),
-            *([] if self._rows is None else [self._take(self._rows, order)]),
-            Call("parse", "map", (functools.partial(line_ops.lines_at, **both),), at_once),
+            *self.take_calls(order),
             *split,
+        ]
+
+    def take_calls(self, order: Order) -> list[Call]:
+        """Returns: the rows that the split keeps, and the parsed lines of these rows."""
+        both = {"take": self._take_lines, "parse": self._decode_lines}
+        parsed = functools.partial(line_ops.lines_at, **both)
+        return [
+            *([] if self._rows is None else [self._take(self._rows, order)]),
+            Call("parse", "map", (parsed,), parallel(order.read_calls)),
         ]
 
 
@@ -142,6 +150,7 @@ class LineStream(Source):
 
     def __init__(self, files: FileList, layout: Layout, decode: functools.partial[Any]) -> None:
         self._files = files
+        self.files = files.value
         self.waits = any("://" in file for file in files.value)
         self._layout = layout
         self._decode_lines = decode

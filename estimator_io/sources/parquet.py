@@ -60,6 +60,7 @@ class ParquetSource(Source):
             functools.partial(parquet.read_footers, files),
         )
         self._files = files
+        self.files = files.value
         self.waits = any("://" in file for file in files.value)
         self._groups = Named(
             "groups",

@@ -57,6 +57,7 @@ class RecordSource(Source):
                 f" {', '.join(map(repr, _COMPRESSIONS))}."
             )
         self._files = files
+        self.files = files.value
         self.waits = any("://" in file for file in files.value)
         self._compression = compression
         self.decode = decode

@@ -47,6 +47,8 @@ class TableSource(Source):
 
     starts_anywhere = True
     takes_blocks = True
+    random_access = True
+    holds_arrays = True
 
     def __init__(
         self,
@@ -112,20 +114,24 @@ class TableSource(Source):
     def calls(self, order: Order) -> list[Call]:
         """Returns: indices in order, in blocks, and the rows at these indices."""
         block = order.block or max(1, min(BLOCK_ROWS, BLOCK_BYTES // self.row_bytes))
-        chosen = [] if self._rows is None else [self._take(self._rows, order)]
         return [
-            *self._index_calls(order),
+            *self.index_calls(order),
             Call("read", "batch", (block,)),
-            *chosen,
-            self._take(self._named, order),
+            *self.take_calls(order),
         ]
+
+    def take_calls(self, order: Order) -> list[Call]:
+        """Returns: the rows that the split keeps, and the rows of the arrays."""
+        chosen = [] if self._rows is None else [self._take(self._rows, order)]
+        return [*chosen, self._take(self._named, order)]
 
     def _take(self, columns: Any, order: Order) -> Call:
         take = rows.take_rows if self.embedded else rows.take_rows_from_host
         call = functools.partial(take, columns=columns)
         return Call("read", "map", (call,), parallel(order.read_calls))
 
-    def _index_calls(self, order: Order) -> list[Call]:
+    def index_calls(self, order: Order) -> list[Call]:
+        """Returns: a range, or the order of each epoch."""
         index, count = order.shard
         start = order.start
         if not order.shuffle and start is None:

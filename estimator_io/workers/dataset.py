@@ -16,7 +16,7 @@ from estimator_io.workers.block import Task
 from estimator_io.workers.columns import TEXT, Column, as_array
 from estimator_io.workers.task import Outputs
 
-__all__ = ["Work", "columns_of_element", "in_workers", "structure_of", "unread"]
+__all__ = ["Work", "columns_of_element", "in_workers", "row_in_workers", "structure_of", "unread"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +89,38 @@ def in_workers(dataset: Any, *, task: Task, work: Work) -> Any:
     if all(map(work.outputs.fixed, range(len(work.outputs.dtypes)))):
         return results.unbatch()
     return results.flat_map(functools.partial(_rows, outputs=work.outputs))
+
+
+@tf.autograph.experimental.do_not_convert
+def row_in_workers(element: Any, *, task: Task, work: Work) -> Any:
+    """Returns what the function of `task` makes of a single row, where rows are made one by one.
+
+    Args:
+      element: the tensors of the row.
+      task: what to do with it.
+      work: how rows pass; only stage and outputs count.
+    """
+    outputs = work.outputs
+    held = weakref.ref(task) if tf.executing_eagerly() else lambda: task
+    leaves = tf.nest.flatten(element)
+    uneven = [not leaf.shape.is_fully_defined() for leaf in leaves]
+    inputs: list[Any] = []
+    for leaf, varies in zip(leaves, uneven, strict=True):
+        if varies:
+            inputs += [tf.reshape(leaf, [-1]), tf.shape(leaf, tf.int64)[tf.newaxis]]
+        else:
+            inputs.append(leaf[tf.newaxis])
+    dtypes = []
+    for leaf, name in enumerate(outputs.dtypes):
+        dtypes += [_dtype(name)] if outputs.fixed(leaf) else [_dtype(name), tf.int64]
+    runner = _Runner(held, work, uneven=uneven if any(uneven) else ())
+    made = tf.numpy_function(runner, inputs, dtypes, name=work.stage)
+    left = iter(made if isinstance(made, (list, tuple)) else [made])
+    rows = []
+    for leaf in range(len(outputs.dtypes)):
+        values = next(left)
+        rows.append(values[0] if outputs.fixed(leaf) else tf.reshape(values, next(left)[0]))
+    return _with_structure(rows, outputs.shapes, outputs)
 
 
 def unread(dataset: Any, *, work: Work) -> Any:

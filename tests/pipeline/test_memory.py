@@ -129,49 +129,37 @@ def test_files_and_arrays_are_shuffled_without_a_buffer_whatever_the_limit():
     assert "no buffer" in repr(fn)
 
 
-@pytest.mark.parametrize("mode", ["train", "eval"])
-def test_a_memory_cache_that_does_not_fit_is_refused_before_training(mode):
-    fn = estimator_io.input_fn(
-        np.arange(1000),
-        parse=lambda i: tf.fill([1000], i),
-        cache="memory",
-        batch_size=10,
-        memory_limit="8MB",
-    )
-    with pytest.raises(OptionError) as caught:
-        fn(mode)
-    for words in ("about 8.2 MB for 1,000 rows", "may take 6 MB", "memory_limit", "'<folder>'"):
-        assert words in str(caught.value)
-    assert len(list(fn.replace(memory_limit="12MB")("eval"))) == 100
-    assert "cache about 8.2 MB" in repr(fn)
-
-
 @pytest.mark.parametrize("how", ["eager", "graph"])
-def test_a_memory_cache_of_unknown_size_stops_before_the_memory_is_gone(draw, how):
-    fn = stream(rows=50, cache="memory", memory_limit="8MB")
-    with pytest.raises(tf.errors.InvalidArgumentError, match="Give a folder as cache"):
-        draw(lambda: fn("eval"), how)
-    assert len(draw(lambda: fn.replace(memory_limit="80MB")("eval"), how)) == 50
+def test_a_memory_cache_keeps_the_rows_that_fit_and_the_others_are_made_again(
+    draw, how, tmp_path, caplog
+):
+    made = tmp_path / "made"
+
+    def parse(i):
+        def note(number):
+            with open(made, "a") as file:
+                file.write(f"{number}\n")
+            return np.full(1000, number)
+
+        return tf.ensure_shape(tf.numpy_function(note, [i], tf.int64), [1000])
+
+    fn = estimator_io.input_fn(
+        np.arange(100), parse=parse, cache="memory", batch_size=10, memory_limit="400kB"
+    )
+    for _ in range(2):
+        batches = draw(lambda: fn("eval"), how)
+        assert np.concatenate(batches)[:, 0].tolist() == list(range(100))
+    kept = 30  # rows of 8 kB in three quarters of the limit, a batch at a time
+    assert len(made.read_text().split()) == 100 + 100 - kept
+    assert "keeps no more rows" in caplog.text
+    assert "cache about 820 kB" in repr(fn)
 
 
-def test_a_watched_cache_hands_on_rows_of_every_kind(draw):
-    def rows():
-        for i in range(5):
-            yield ({"text": "a" * i, "n": i}, i)
-
-    fn = estimator_io.generator_input_fn(rows, cache="memory", batch_size=2)
-    plain = fn.replace(cache=None)
-    for how in ("eager", "graph"):
-        cached, direct = (draw(lambda fn=fn: fn("eval"), how) for fn in (fn, plain))
-        assert str(cached) == str(direct)
-
-
-def test_a_cache_is_held_to_what_is_free_where_no_limit_is_given(monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+def test_a_memory_cache_takes_no_more_than_what_is_free_where_no_limit_is_given(monkeypatch):
+    monkeypatch.setattr(memory_limit, "available_memory", lambda: 1000)
     fn = estimator_io.input_fn(np.arange(100), cache="memory", batch_size=10)
-    with pytest.raises(OptionError, match="may take 750 B"):
-        fn("train")
-    assert fn.replace(memory_limit="1GB")("train") is not None
+    assert memory_limit.Limit.of(fn.options).cache_room() == 750
+    assert memory_limit.Limit.of(fn.replace(memory_limit="1GB").options).cache_room() == 750_000_000
 
 
 def test_large_batches_are_prefetched_in_small_number_or_refused():

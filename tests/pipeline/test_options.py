@@ -58,7 +58,7 @@ def test_every_option_is_documented_in_input_fn():
         ({"bucket_boundaries": 5}, "bucket_boundaries must be a list of whole numbers"),
         (
             {"cache": True},
-            "cache is no place. Received: True. Expected: None, 'memory' or a folder",
+            "cache is no place. Received: True. Expected: None, 'memory', a folder or a Store",
         ),
         ({"batchsize": 3}, "Unknown option 'batchsize'. Did you mean 'batch_size'?"),
         ({"lenght": 3}, "Did you mean 'length'?"),

@@ -243,7 +243,6 @@ def test_a_pipeline_of_tensorflow_operations_calls_no_python():
         "examples/data/spoken/**/*.wav",
         length=4000,
         batch_size=8,
-        cache="memory",
         filter=lambda f, label: label < 4,
         augment=lambda f, label, seed: (
             {"audio": f["audio"] * tf.random.stateless_uniform([], seed)},

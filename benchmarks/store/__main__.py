@@ -56,8 +56,8 @@ def cpu_seconds() -> float:
 
 def variants(files: Sequence[str], dtype: str, folder: Path) -> dict[str, Callable[[], Run]]:
     store = loaders.store_input_fn(files, dtype, str(folder / "store"), cache_fill="complete")
+    loaders.count(store.dataset("train"))  # fills it
     dataset = store.dataset("train")
-    loaders.count(dataset)  # fills it
     found: dict[str, Callable[[], Run]] = {
         "store": timed(lambda: loaders.count(dataset), FAST_EPOCHS),
         "file cache in order": timed(keeping.file_cache(files, dtype, folder), FAST_EPOCHS),

@@ -9,9 +9,9 @@ import tensorflow as tf
 def without_store(dataset, *, batch_size=None, drop_remainder=False):
     """Returns `dataset` as it is, or in batches: every row is made anew in each pass.
 
-    estimator_io keeps here what the stages so far have made, in any order, and hands on the same
-    rows in the same order. tf.data has no such store: its `cache()` would replay the order of its
-    first pass, and forgets what was not read to the end.
+    The pipeline that was printed keeps here what the stages so far have made, in any order, and
+    hands on the same rows in the same order. tf.data has no such store: its `cache()` would replay
+    the order of its first pass, and forgets what was not read to the end.
     """
     if batch_size is None:
         return dataset

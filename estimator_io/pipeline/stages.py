@@ -286,7 +286,7 @@ def row_calls(
         batch_size=request.batch_size if batches else None,
         drop_remainder=batches and _drop(options, request),
     )
-    return rows_in_order(source, options, order, request.start, stored)
+    return rows_in_order(source, options, order, request.start, stored=stored)
 
 
 def rows_in_order(

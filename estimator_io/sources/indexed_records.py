@@ -46,6 +46,8 @@ class IndexedRecords(TableSource):
       SourceError: a length in a file is damaged, or a file is cut short or of another format.
     """
 
+    holds_arrays = False
+
     def __init__(
         self,
         files: FileList,
@@ -102,12 +104,16 @@ class IndexedRecords(TableSource):
         """Returns: indices in order, in blocks, and the records at these indices."""
         at_once, split = blocks(order.block, self._mean_bytes)
         return [
-            *self._index_calls(order),
+            *self.index_calls(order),
             Call("read", "batch", (at_once,)),
-            *([] if self._rows is None else [self._take(self._rows, order)]),
-            Call("read", "map", (self._take_records,), parallel(order.read_calls)),
+            *self.take_calls(order),
             *split,
         ]
+
+    def take_calls(self, order: Order) -> list[Call]:
+        """Returns: the rows that the split keeps, and their records."""
+        chosen = [] if self._rows is None else [self._take(self._rows, order)]
+        return [*chosen, Call("read", "map", (self._take_records,), parallel(order.read_calls))]
 
 
 def is_indexed(files: Sequence[str], compression: str, index: Any) -> bool:

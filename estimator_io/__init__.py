@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         NoDataError,
         OptionError,
         PositionError,
+        ServiceError,
         SourceError,
         StructureError,
     )
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from estimator_io.factories.tfrecord import tfrecord_input_fn
     from estimator_io.hooks.position import PositionCallback
     from estimator_io.pipeline.input_fn import InputFn
+    from estimator_io.service.settings import Service
 
 __version__ = "0.1.0"
 
@@ -45,6 +47,8 @@ _HOMES = {
     "OptionError": "errors",
     "PositionCallback": "hooks.position",
     "PositionError": "errors",
+    "Service": "service.settings",
+    "ServiceError": "errors",
     "SourceError": "errors",
     "StructureError": "errors",
     "audio_input_fn": "factories.audio",
@@ -71,6 +75,8 @@ __all__ = [
     "OptionError",
     "PositionCallback",
     "PositionError",
+    "Service",
+    "ServiceError",
     "SourceError",
     "StructureError",
     "audio_input_fn",

@@ -9,6 +9,7 @@
     ├── StructureError (TypeError)       a stage returned another structure than it should
     ├── ModeError (ValueError)           an input_fn was called without a mode
     ├── PositionError (ValueError)       training cannot go on where it stood
+    ├── ServiceError (ConnectionError)   a tf.data service that cannot be reached or used
     └── CompatibilityError (ImportError) tf.estimator cannot be provided here
 
 This module imports nothing.
@@ -23,6 +24,7 @@ __all__ = [
     "NoDataError",
     "OptionError",
     "PositionError",
+    "ServiceError",
     "SourceError",
     "StructureError",
 ]
@@ -54,6 +56,10 @@ class ModeError(EstimatorIOError, ValueError):
 
 class PositionError(EstimatorIOError, ValueError):
     """Training cannot go on at the row where it stood: the order of the rows has changed."""
+
+
+class ServiceError(EstimatorIOError, ConnectionError):
+    """A tf.data service cannot be reached, has no worker, or its workers cannot read the rows."""
 
 
 class CompatibilityError(EstimatorIOError, ImportError):

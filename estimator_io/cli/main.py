@@ -17,6 +17,7 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "demo": "train on recorded speech, as people write it and with estimator_io, and compare",
+    "serve": "run a dispatcher or a worker of a tf.data service, or ask how one is",
     "run": "run a legacy Estimator script unchanged on any TensorFlow from 2.15 to 2.21",
 }
 

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from estimator_io.pipeline import stages
+from estimator_io.pipeline.device import present
 from estimator_io.pipeline.options import Options
+from estimator_io.service.settings import Service
 from estimator_io.sources.base import Source
 
 __all__ = ["describe"]
@@ -28,11 +30,27 @@ def _lines(source: Source, options: Options, *, seed: int) -> Iterator[tuple[str
     yield "cache", "" if options.cache is None else f"{options.cache} (before the shuffle)"
     yield "augment", _function(options.augment, options, "augment", "in training")
     yield "batch", _batch(options)
+    yield "service", _service(options.service)
     yield "", _function(options.batch_augment, options, "batch_augment", "in training")
     yield "", _function(options.batch_map, options, "batch_map")
     yield "epochs", "endless in training" if options.epochs is None else f"{options.epochs}"
     prefetch = "AUTOTUNE" if options.prefetch is None else options.prefetch
     yield "prefetch", f"{prefetch} batches, {stages.threads(source, options)} threads"
+    yield "device", "" if options.device is None else _device(options.device)
+
+
+def _device(device: str) -> str:
+    found = present(device)
+    named = device if found in (None, device) else f"{device}: {found}"
+    return named if found else f"{named} (there is none here: batches stay on the host)"
+
+
+def _service(service: Service | None) -> str:
+    if service is None:
+        return ""
+    if service.is_local:
+        return "in training, a live pipeline in this process up to the batch"
+    return f"in training, {service.target} up to the batch, sharding {service.sharding}"
 
 
 def _shuffle(source: Source, options: Options, seed: int) -> str:

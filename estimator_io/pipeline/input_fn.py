@@ -13,10 +13,12 @@ from estimator_io.errors import ModeError, NoDataError, OptionError
 from estimator_io.pipeline import probe, stages
 from estimator_io.pipeline.build import build_checked
 from estimator_io.pipeline.description import describe
+from estimator_io.pipeline.device import on_host, to_device
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.weights import weights_into_features
 from estimator_io.plan.calls import Named, Plan
 from estimator_io.position.estimator import placed
+from estimator_io.service.connection import Connection, outside_of_service
 from estimator_io.sources.base import Source
 
 if TYPE_CHECKING:
@@ -73,6 +75,7 @@ class InputFn:
         self._mode = mode
         self._mode_blind = mode_blind
         self._probed: set[str] = set()
+        self._service = None if options.service is None else Connection(options.service)
 
     def __call__(
         self,
@@ -101,10 +104,12 @@ class InputFn:
           NoDataError: not a single row is left for this mode.
           PositionError: training goes on, but the order of its rows has changed.
           StructureError: a stage returned another structure than the next one can take.
+          ServiceError: the service cannot be reached, or its workers cannot read the files.
         """
         request = self.request(mode, params, input_context)
         request = placed(self.source, self.options, request, config, input_context)
-        return weights_into_features(self._build(request), self.options.weight_key)
+        dataset = weights_into_features(self._build(request), self.options.weight_key)
+        return to_device(dataset, self.options, input_context)
 
     def dataset(
         self, mode: str = "train", params: Mapping[str, Any] | None = None
@@ -128,7 +133,8 @@ class InputFn:
         request = dataclasses.replace(
             self.request(mode, params), passes=_pass_counter if counted else None
         )
-        return self._with_cardinality(self._build(request), request)
+        dataset = self._with_cardinality(self._build(request), request)
+        return to_device(dataset, self.options)
 
     def for_mode(self, mode: str) -> InputFn:
         """Returns a copy that knows its mode, for callers that pass none.
@@ -136,7 +142,18 @@ class InputFn:
         Behind `lambda: input_fn()` the Estimator cannot tell the mode; write
         `lambda: fn.for_mode("train")()`, or better hand the InputFn itself to TrainSpec.
         """
-        return self._copy(self.options, self._resolve_mode(mode))
+        copy = self._copy(self.options, self._resolve_mode(mode))
+        copy._service = self._service
+        return copy
+
+    def close(self) -> None:
+        """Stops the live pipeline of service="local"; the next call starts another.
+
+        It stops by itself with the program, or when neither the InputFn nor a Dataset of it is used
+        any more. Without such a pipeline nothing is done.
+        """
+        if self._service is not None:
+            self._service.close()
 
     def replace(self, **options: Unpack[StageOptions]) -> InputFn:
         """Returns a copy with some options changed, from the same source.
@@ -185,7 +202,8 @@ class InputFn:
         """Returns the spec of a batch of `mode`; nothing is read."""
         request = self.request(mode, {"batch_size": self.options.batch_size or 1})
         with tf.Graph().as_default():
-            return build_checked(self.plan(request).unread()).element_spec
+            plan = outside_of_service(on_host(self.plan(request).unread()))
+            return build_checked(plan).element_spec
 
     def request(
         self,
@@ -299,7 +317,14 @@ class InputFn:
     def _build(self, request: stages.Request) -> tf.data.Dataset:
         self._require_batches(request)
         probe.require_rows(self.source, self.options, request, self._probed)
-        return build_checked(self.plan(request))
+        plan = on_host(self.plan(request))
+        if self._service is None or not request.training:
+            return build_checked(plan)
+        key = dataclasses.replace(request, start=None, passes=None)
+        plan = self._service.connected(plan, key, self.source.local_files(), build_checked)
+        dataset = build_checked(plan)
+        self._service.keep_with(dataset)
+        return dataset
 
     def _with_cardinality(
         self, dataset: tf.data.Dataset, request: stages.Request

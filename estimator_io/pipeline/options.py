@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from estimator_io.errors import OptionError
+from estimator_io.service.settings import Service, as_service, contradiction
 
 __all__ = ["Options", "StageOptions"]
 
@@ -36,6 +38,8 @@ class StageOptions(TypedDict, total=False):
     epochs: int | None
     seed: int | None
     position: str
+    service: str | Service | None
+    device: str | None
     weight_key: str
     num_parallel_calls: int | Mapping[str, int] | None
     interleave: int
@@ -70,6 +74,8 @@ class Options:
     epochs: int | None = None
     seed: int | None = None
     position: str = "continue"
+    service: Service | None = None
+    device: str | None = None
     weight_key: str = "weight"
     num_parallel_calls: int | Mapping[str, int] | None = None
     interleave: int = 16
@@ -93,9 +99,14 @@ class Options:
             _check_whole_number(name, getattr(self, name), least)
         _check_shuffle(self.shuffle)
         _check_position(self.position)
+        _check_device(self.device)
         _check_parallel(self.num_parallel_calls)
         _check_padding(self)
         _check_buckets(self)
+        if self.service is not None:
+            service = as_service(self.service)
+            object.__setattr__(self, "service", service)
+            contradiction(service, position=self.position, epochs=self.epochs, cache=self.cache)
 
     def parallel_calls(self, stage: str) -> int | None:
         """Returns the calls that `stage` may make at once, None where AUTOTUNE decides."""
@@ -173,6 +184,15 @@ def _check_position(value: Any) -> None:
         raise OptionError(
             f"position is unknown. Received: {value!r}. Expected: 'continue' (training goes on at"
             " the row where it stood) or 'restart' (each call begins with the first row)."
+        )
+
+
+def _check_device(value: Any) -> None:
+    known = isinstance(value, str) and (value == "auto" or re.search(r"(^|[/:])[a-z]+:\d+$", value.lower()))
+    if value is not None and not known:
+        raise OptionError(
+            f"device is unknown. Received: {value!r}. Expected: None, 'auto' (the first accelerator,"
+            " if there is one) or the name of a device, such as '/gpu:0'."
         )
 
 

@@ -18,8 +18,15 @@ from estimator_io.ops.filters import condition
 from estimator_io.ops.order import numbered, positions, repeat_shuffled, with_seed
 from estimator_io.pipeline.batching import batch_calls
 from estimator_io.pipeline.cache import cache_path
+from estimator_io.pipeline.device import device_calls
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.position import after_batch, numbers_from, skip_rows, start_of_source
+from estimator_io.pipeline.service import (
+    numbered_calls,
+    request_inside,
+    service_calls,
+    source_calls,
+)
 from estimator_io.plan.calls import Call, Named, Plan
 from estimator_io.plan.parallel import default_threads, number_or_autotune, parallel, tf_options
 from estimator_io.plan.start import Start
@@ -45,6 +52,7 @@ class Request:
       passes: returns a counter of the passes begun, for a finite Dataset that is iterated again
         and again; None where each Dataset is read once.
       start: where training goes on; None where it begins with the first row.
+      split: how the workers of a service share the rows out; None where one pipeline reads them.
     """
 
     mode: str
@@ -54,6 +62,7 @@ class Request:
     mode_blind: bool = False
     passes: Callable[[str], Named] | None = None
     start: Start | None = None
+    split: str | None = None
 
     @property
     def training(self) -> bool:
@@ -78,21 +87,11 @@ class Request:
 
 def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
     """Returns the calls that build the pipeline of `source` and `options` for `request`."""
-    # Rows must be counted to pass over some of them, so what comes in batches is taken apart.
-    passes_rows = request.start is not None and not source.starts_anywhere
-    if vectorised(source, options) and not (source.takes_blocks and passes_rows):
-        calls = _whole_batches(source, options, request)
-    else:
-        calls = [
-            *row_calls(source, options, request),
-            *_cache(source, options, request),
-            *skip_rows("rows", source, options, request.start),
-            *_augment("augment", options, request),
-            *batch_calls(options, request.batch_size, drop_remainder=_drop(options, request)),
-        ]
+    calls = _up_to_batch(source, options, request_inside(options, request))
     return Plan(
         (
             *calls,
+            *service_calls(options, request, threads(source, options)),
             *after_batch(options, request.start),
             *_augment("batch_augment", options, request),
             *_batch_map(options, request),
@@ -102,8 +101,23 @@ def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
                 "apply",
                 (tf_options(threads(source, options), deterministic=options.deterministic),),
             ),
+            *device_calls(options),
         )
     )
+
+
+def _up_to_batch(source: Source, options: Options, request: Request) -> list[Call]:
+    # Rows must be counted to pass over some of them, so what comes in batches is taken apart.
+    passes_rows = request.start is not None and not source.starts_anywhere
+    if vectorised(source, options) and not (source.takes_blocks and passes_rows):
+        return _whole_batches(source, options, request)
+    return [
+        *row_calls(source, options, request),
+        *_cache(source, options, request),
+        *skip_rows("rows", source, options, request.start),
+        *_augment("augment", options, request),
+        *batch_calls(options, request.batch_size, drop_remainder=_drop(options, request)),
+    ]
 
 
 def threads(source: Source, options: Options) -> int:
@@ -143,6 +157,7 @@ def _order(source: Source, options: Options, request: Request) -> Order:
         interleave=options.interleave,
         read_calls=options.parallel_calls("read"),
         start=None if cached else start_of_source(source, options, request.start),
+        split=request.split,
     )
 
 
@@ -154,11 +169,11 @@ def _whole_batches(source: Source, options: Options, request: Request) -> list[C
     order = _order(source, options, request)
     if source.takes_blocks:
         order = dataclasses.replace(order, block=request.batch_size)
-        calls = source.calls(order)
+        calls = source_calls(source, order)
         if _drop(options, request):
             calls = _without_remainder(calls)
         return calls
-    calls = [*source.calls(order), *skip_rows("read", source, options, request.start)]
+    calls = [*source_calls(source, order), *skip_rows("read", source, options, request.start)]
     calls += batch_calls(options, request.batch_size, drop_remainder=_drop(options, request))
     if source.decode_batch is not None:
         calls.append(_map("parse", source.decode_batch, options))
@@ -183,7 +198,7 @@ def rows_in_order(
     source: Source, options: Options, order: Order, start: Start | None = None
 ) -> list[Call]:
     """Returns the stages up to the cache, as `row_calls`, for an order that is known."""
-    calls = source.calls(order)
+    calls = source_calls(source, order)
     if source.takes_blocks:
         calls.append(Call("read", "unbatch"))
     calls += skip_rows("read", source, options, start)
@@ -254,11 +269,11 @@ def _map_with_seed(
     if request.start is not None:
         kwargs = {"first": numbers_from(stage, request.start)}
     numbers = Plan((Call(stage, positions, (), kwargs),))
+    numbering = [Call(stage, "apply", (functools.partial(numbered, numbers=numbers),))]
+    if request.split is not None:
+        numbering = numbered_calls(stage)
     seeded = functools.partial(with_seed, function=function, seed=request.seed_of(stage))
-    return [
-        Call(stage, "apply", (functools.partial(numbered, numbers=numbers),)),
-        _map(stage, seeded, options),
-    ]
+    return [*numbering, _map(stage, seeded, options)]
 
 
 def takes_seed(function: Callable[..., Any]) -> bool:

@@ -75,6 +75,10 @@ class RecordSource(Source):
         sizes = [None if "://" in file else os.path.getsize(file) for file in files]
         return list(zip(relative_paths(files), sizes, strict=True))
 
+    def local_files(self) -> list[str]:
+        """Returns the files, of those on this host."""
+        return [file for file in self._files.value if "://" not in file]
+
     def describe(self) -> str:
         """Returns the number of files."""
         return f"records of {len(self._files.value):,} TFRecord files"

@@ -1,0 +1,160 @@
+"""Puts the first stages of a pipeline into a tf.data service, and reads what comes out of it.
+
+The stages are registered from a graph of their own, not from the one that trains: the same
+registration then serves every call, in graph and eager mode; constants do not swell the model's
+checkpoints; and Python functions, which a graph keeps alive, live as long as the InputFn.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import uuid
+import weakref
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from estimator_io.errors import EstimatorIOError
+from estimator_io.ops.service import from_service
+from estimator_io.plan.calls import Call, Plan
+from estimator_io.service.health import check_dispatcher, wait_for_workers
+from estimator_io.service.servers import LiveServers
+from estimator_io.service.settings import Service
+from estimator_io.service.travel import refuse_captured, require_travels
+from estimator_io.service.visibility import require_visible_files
+
+__all__ = ["SERVICE_STAGE", "Connection", "outside_of_service"]
+
+SERVICE_STAGE = "service"
+POLICIES = {"dynamic": "DYNAMIC", "static": "HINT", "off": "OFF"}
+
+
+def outside_of_service(plan: Plan) -> Plan:
+    """Returns `plan` without a service: Datasets of the same structure, made here."""
+    return Plan(tuple(call for call in plan.calls if call.stage != SERVICE_STAGE))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Registered:
+    dataset_id: str
+    spec: Any
+    graph: tf.Graph  # keeps the Python functions alive that its operations name
+    job_name: str | None
+
+
+class Connection:
+    """The tf.data service of one InputFn.
+
+    A local one is started when it is first needed, and stopped by `close`, by the end of the
+    InputFn or by that of the program.
+
+    Args:
+      service: where it is.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._registered: dict[Hashable, _Registered] = {}
+        self._stop: weakref.finalize | None = None
+        self._servers: LiveServers | None = None
+        self._seen_files = False
+
+    def connected(
+        self, plan: Plan, key: Hashable, files: Sequence[str], build: Callable[[Plan], Any]
+    ) -> Plan:
+        """Returns the plan that reads from the service what the first stages of `plan` make.
+
+        Args:
+          plan: a plan with a service stage.
+          key: what the first stages depend on; the same key shares a live pipeline.
+          files: local files that the workers must be able to read.
+          build: builds a plan, and checks the structure of its rows.
+
+        Raises:
+          ServiceError: the service cannot be reached, has no worker, or cannot see the files.
+          OptionError: a stage cannot run elsewhere.
+        """
+        at = max(i for i, call in enumerate(plan.calls) if call.stage == SERVICE_STAGE)
+        inside = Plan(plan.calls[:at])
+        known = self._registered.get(key)
+        target = self._target()
+        if known is None or not self._service.is_local:
+            if not self._service.is_local:
+                self._require_service(files)
+            known = self._register(inside, target, build)
+            self._registered[key] = known
+        read = Call(SERVICE_STAGE, from_service, (), self._arguments(target, known))
+        return Plan((read, *plan.calls[at + 1 :]))
+
+    def keep_with(self, dataset: Any) -> None:
+        """Lets the service live as long as `dataset`, or the graph that it stands in."""
+        owner: Any = dataset if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
+        kept = [*getattr(owner, "_estimator_io_services", ()), self]
+        owner._estimator_io_services = kept
+
+    def close(self) -> None:
+        """Stops a local service; the next call starts another."""
+        self._registered.clear()
+        self._servers = None
+        if self._stop is not None:
+            self._stop()
+
+    def _target(self) -> str:
+        if not self._service.is_local:
+            return self._service.target
+        if self._servers is None:
+            self._servers = LiveServers.start()
+            self._stop = weakref.finalize(self, self._servers.stop)
+        return self._servers.target
+
+    def _require_service(self, files: Sequence[str]) -> None:
+        service = self._service
+        address = service.target.removeprefix("grpc://")
+        check_dispatcher(address, service.timeout)
+        workers = wait_for_workers(address, service.timeout)
+        if files and not self._seen_files:
+            require_visible_files(service.target, files, workers, service.timeout)
+            self._seen_files = True
+
+    def _register(self, inside: Plan, target: str, build: Callable[[Plan], Any]) -> _Registered:
+        local = self._service.is_local
+        v1: Any = tf.compat.v1
+        try:
+            require_travels(inside, in_process=local)
+            with tf.Graph().as_default() as graph:
+                dataset = build(inside)
+                number = tf.data.experimental.service.register_dataset(
+                    target, dataset, compression=None if local else self._service.compresses
+                )
+                # Registering must not claim the memory of an accelerator that trains.
+                config = v1.ConfigProto(device_count={"GPU": 0})
+                with v1.Session(config=config) as session:
+                    number = session.run(number)
+        except EstimatorIOError:
+            raise
+        except (ValueError, TypeError, NotImplementedError, tf.errors.OpError) as error:
+            refuse_captured(error, inside)
+            raise
+        dataset_id = number.decode() if isinstance(number, bytes) else str(number)
+        name = f"live-{uuid.uuid4().hex}" if local else self._service.job_name
+        logging.getLogger("estimator_io").info("registered with the service at %s", target)
+        return _Registered(dataset_id, dataset.element_spec, graph, name)
+
+    def _arguments(self, target: str, known: _Registered) -> dict[str, Any]:
+        service = self._service
+        arguments: dict[str, Any] = {
+            "service": target,
+            "sharding": "OFF" if service.is_local else POLICIES[service.sharding],
+            "dataset_id": known.dataset_id,
+            "spec": known.spec,
+            "job_name": known.job_name,
+            "max_outstanding_requests": service.max_outstanding_requests,
+        }
+        if service.is_local:
+            return arguments | {"data_transfer_protocol": "local"}
+        return arguments | {
+            "consumer_index": service.consumer_index,
+            "num_consumers": service.num_consumers,
+        }

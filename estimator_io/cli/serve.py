@@ -31,7 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="dispatcher|worker")
-    dispatcher = kinds.add_parser("dispatcher", help="hands jobs to workers, and workers to trainers")
+    dispatcher = kinds.add_parser(
+        "dispatcher", help="hands jobs to workers, and workers to trainers"
+    )
     _add_common(dispatcher)
     dispatcher.add_argument(
         "--work-dir",

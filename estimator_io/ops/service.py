@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import tensorflow as tf
 
 # Up to this many rows an epoch's order is one explicit permutation, drawn again for each block.
@@ -54,7 +56,7 @@ def from_random_epoch(count, *, blocks):
 
 @tf.autograph.experimental.do_not_convert
 def share_of_worker(dataset):
-    """Returns the elements that belong to the worker that runs this, when the service is asked to."""
+    """Returns the elements of the worker that runs this, of those that share `dataset` out."""
     hint = tf.data.experimental.SHARD_HINT
     return dataset.shard(hint, hint)
 
@@ -72,7 +74,7 @@ def numbered_on_worker(dataset):
     A zipped range would be shared out among the workers, number by number.
     """
 
-    def step(last, *element):
+    def step(last, *element: Any):
         drawn = tf.random.uniform([], maxval=1 << 62, dtype=tf.int64)
         number = tf.where(last < 0, drawn, last + 1)
         return number, (number, element if len(element) > 1 else element[0])
@@ -145,8 +147,8 @@ def live_service():
         )
         address = dispatcher.target.split("://")[1]
         worker = service.WorkerServer(service.WorkerConfig(dispatcher_address=address))
-        live_service.servers = (dispatcher, worker)
-    return live_service.servers[0].target
+        live_service.servers = (dispatcher, worker)  # pyright: ignore[reportFunctionMemberAccess]
+    return live_service.servers[0].target  # pyright: ignore[reportFunctionMemberAccess]
 
 
 @tf.autograph.experimental.do_not_convert

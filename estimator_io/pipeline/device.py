@@ -62,5 +62,6 @@ def present(device: str | None) -> str | None:
 @functools.cache
 def _say_once(device: str) -> None:
     logging.getLogger("estimator_io").warning(
-        "device=%r: there is no such accelerator here, so batches stay in the host's memory.", device
+        "device=%r: there is no such accelerator here, so batches stay in the host's memory.",
+        device,
     )

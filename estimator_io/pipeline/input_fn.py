@@ -321,8 +321,15 @@ class InputFn:
         if self._service is None or not request.training:
             return build_checked(plan)
         key = dataclasses.replace(request, start=None, passes=None)
-        plan = self._service.connected(plan, key, self.source.local_files(), build_checked)
-        dataset = build_checked(plan)
+        dataset = build_checked(
+            self._service.connected(
+                plan,
+                key,
+                files=self.source.local_files(),
+                finite=self.options.epochs is not None,
+                build=build_checked,
+            )
+        )
         self._service.keep_with(dataset)
         return dataset
 
@@ -334,6 +341,8 @@ class InputFn:
         number = sized.num_batches(request.mode)
         if request.ordered and self.options.epochs is None:
             number = tf.data.INFINITE_CARDINALITY
+        elif self._service is not None and request.training:
+            return dataset  # each worker makes a partial batch of its own, and may be lost
         if number is None:
             return dataset
         return dataset.apply(tf.data.experimental.assert_cardinality(number))

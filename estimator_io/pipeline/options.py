@@ -188,7 +188,9 @@ def _check_position(value: Any) -> None:
 
 
 def _check_device(value: Any) -> None:
-    known = isinstance(value, str) and (value == "auto" or re.search(r"(^|[/:])[a-z]+:\d+$", value.lower()))
+    known = isinstance(value, str) and (
+        value == "auto" or re.search(r"(^|[/:])[a-z]+:\d+$", value.lower())
+    )
     if value is not None and not known:
         raise OptionError(
             f"device is unknown. Received: {value!r}. Expected: None, 'auto' (the first accelerator,"

@@ -24,10 +24,13 @@ from estimator_io.service.servers import LiveServers
 from estimator_io.service.settings import Service
 from estimator_io.service.travel import refuse_captured, require_travels
 from estimator_io.service.visibility import require_visible_files
+from estimator_io.service.watch import watched
 
 __all__ = ["SERVICE_STAGE", "Connection", "outside_of_service"]
 
 SERVICE_STAGE = "service"
+# Seconds without a batch of a finite job after which its workers are asked how they are.
+MOST_SILENCE = 15.0
 POLICIES = {"dynamic": "DYNAMIC", "static": "HINT", "off": "OFF"}
 
 
@@ -60,9 +63,16 @@ class Connection:
         self._stop: weakref.finalize | None = None
         self._servers: LiveServers | None = None
         self._seen_files = False
+        self._workers: list[str] = []
 
     def connected(
-        self, plan: Plan, key: Hashable, files: Sequence[str], build: Callable[[Plan], Any]
+        self,
+        plan: Plan,
+        key: Hashable,
+        *,
+        files: Sequence[str],
+        finite: bool,
+        build: Callable[[Plan], Any],
     ) -> Plan:
         """Returns the plan that reads from the service what the first stages of `plan` make.
 
@@ -70,6 +80,7 @@ class Connection:
           plan: a plan with a service stage.
           key: what the first stages depend on; the same key shares a live pipeline.
           files: local files that the workers must be able to read.
+          finite: whether the rows have an end.
           build: builds a plan, and checks the structure of its rows.
 
         Raises:
@@ -86,12 +97,16 @@ class Connection:
             known = self._register(inside, target, build)
             self._registered[key] = known
         read = Call(SERVICE_STAGE, from_service, (), self._arguments(target, known))
+        if finite and self._watchable(known):
+            read = Call(SERVICE_STAGE, lambda: self._watched(target, known))
         return Plan((read, *plan.calls[at + 1 :]))
 
     def keep_with(self, dataset: Any) -> None:
         """Lets the service live as long as `dataset`, or the graph that it stands in."""
         owner: Any = dataset if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
         kept = [*getattr(owner, "_estimator_io_services", ()), self]
+        if owner is not dataset:
+            kept.append(dataset)
         owner._estimator_io_services = kept
 
     def close(self) -> None:
@@ -113,9 +128,9 @@ class Connection:
         service = self._service
         address = service.target.removeprefix("grpc://")
         check_dispatcher(address, service.timeout)
-        workers = wait_for_workers(address, service.timeout)
+        self._workers = wait_for_workers(address, service.timeout)
         if files and not self._seen_files:
-            require_visible_files(service.target, files, workers, service.timeout)
+            require_visible_files(service.target, files, self._workers, service.timeout)
             self._seen_files = True
 
     def _register(self, inside: Plan, target: str, build: Callable[[Plan], Any]) -> _Registered:
@@ -141,6 +156,21 @@ class Connection:
         name = f"live-{uuid.uuid4().hex}" if local else self._service.job_name
         logging.getLogger("estimator_io").info("registered with the service at %s", target)
         return _Registered(dataset_id, dataset.element_spec, graph, name)
+
+    @staticmethod
+    def _watchable(known: _Registered) -> bool:
+        return all(isinstance(part, tf.TensorSpec) for part in tf.nest.flatten(known.spec))
+
+    def _watched(self, target: str, known: _Registered) -> tf.data.Dataset:
+        service = self._service
+        return watched(
+            lambda: from_service(**self._arguments(target, known)),
+            known.spec,
+            dispatcher=target.removeprefix("grpc://"),
+            workers=self._workers,
+            sharding=service.sharding,
+            timeout=min(service.timeout, MOST_SILENCE),
+        )
 
     def _arguments(self, target: str, known: _Registered) -> dict[str, Any]:
         service = self._service

@@ -74,16 +74,16 @@ def _operations(plan: Plan) -> set[str]:
 
 
 def _held(in_process: bool) -> dict[str, str]:
-    python = {} if in_process else dict.fromkeys(_PYTHON, "calls Python")
+    python: dict[str, str] = {} if in_process else dict.fromkeys(_PYTHON, "calls Python")
     tables = dict.fromkeys(_TABLES, "uses a lookup table, which is a resource of this process")
     variables = dict.fromkeys(_VARIABLES, "reads a variable of this process")
-    return python | tables | variables
+    return {**python, **tables, **variables}
 
 
 def _refusal(call: Call, reason: str, in_process: bool) -> OptionError:
     if call.stage in ("source", "read", "shuffle", "epochs") and reason == "calls Python":
-        reason = "takes its rows from this process by Python (arrays, frames, generators, indices)"
-        remedy = "Write the rows to TFRecord files that the workers can read, or use service='local'."
+        reason = "takes its rows from this process by Python (arrays, frames, generators)"
+        remedy = "Write the rows to TFRecord files that the workers see, or use service='local'."
     elif in_process:
         remedy = "Move that work into batch_map, which runs outside the service, or leave it out."
     else:

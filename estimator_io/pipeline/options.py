@@ -188,12 +188,11 @@ def _check_position(value: Any) -> None:
 
 
 def _check_device(value: Any) -> None:
-    known = isinstance(value, str) and (
-        value == "auto" or re.search(r"(^|[/:])[a-z]+:\d+$", value.lower())
-    )
+    named = isinstance(value, str) and re.search(r"(^|[/:])[a-z]+:\d+$", value.lower())
+    known = named or value == "auto"
     if value is not None and not known:
         raise OptionError(
-            f"device is unknown. Received: {value!r}. Expected: None, 'auto' (the first accelerator,"
+            f"device is unknown. Received: {value!r}. Expected: None, 'auto' (the first GPU,"
             " if there is one) or the name of a device, such as '/gpu:0'."
         )
 

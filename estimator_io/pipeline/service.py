@@ -1,4 +1,4 @@
-"""The stages up to the batch in a tf.data service: what changes in them, and where it is entered."""
+"""The stages up to the batch in a tf.data service: what changes, and where it is entered."""
 
 from __future__ import annotations
 

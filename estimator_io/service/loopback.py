@@ -1,4 +1,4 @@
-"""Keeps a port to this host: TensorFlow's servers listen on every interface, and cannot be told not to.
+"""Keeps a port to this host, since TensorFlow's servers listen on every interface.
 
 A socket filter (classic BPF, `SO_ATTACH_FILTER` of Linux, for which no privilege is needed) on the
 listening sockets drops every packet that does not come from a loopback address, so a connection

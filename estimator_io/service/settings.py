@@ -72,7 +72,7 @@ class Service:
         most = self.max_outstanding_requests
         if most is not None and (type(most) is not int or most < 1):
             raise OptionError(
-                f"max_outstanding_requests must be a whole number of at least 1. Received: {most!r}."
+                f"max_outstanding_requests must be a number of at least 1. Received: {most!r}."
             )
         if not isinstance(self.timeout, (int, float)) or not self.timeout > 0:
             raise OptionError(f"timeout must be seconds above 0. Received: {self.timeout!r}.")

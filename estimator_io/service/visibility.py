@@ -38,8 +38,8 @@ def require_visible_files(
     if missing:
         relative = "" if missing[0].startswith("/") else " The path is relative: give it in full."
         raise ServiceError(
-            f"A worker of the service at {target} cannot see {missing[0]!r} (of {len(asked)} files"
-            f" that the workers were asked for, {len(missing)} are missing somewhere). Put the files"
+            f"A worker of the service at {target} cannot see {missing[0]!r} ({len(missing)} of"
+            f" {len(asked)} that were asked for are missing somewhere). Put the files"
             " on a file system that every worker mounts at the same path, or give addresses such as"
             f" gs://… or s3://….{relative}"
         )

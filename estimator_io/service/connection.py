@@ -141,7 +141,12 @@ class Connection:
             with tf.Graph().as_default() as graph:
                 dataset = build(inside)
                 number = tf.data.experimental.service.register_dataset(
-                    target, dataset, compression=None if local else self._service.compresses
+                    target,
+                    dataset,
+                    compression=None if local else self._service.compresses,
+                    # Trainers that share a job must name one Dataset; two registrations of one
+                    # pipeline are not always recognised as the same.
+                    dataset_id=self._service.job_name,
                 )
                 # Registering must not claim the memory of an accelerator that trains.
                 config = v1.ConfigProto(device_count={"GPU": 0})

@@ -122,9 +122,7 @@ def test_coordinated_trainers_take_turns(address):
     import concurrent.futures
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        rounds = [
-            tuple(int(x) for x in pool.map(next, (one, two), timeout=60)) for _ in range(8)
-        ]
+        rounds = [tuple(int(x) for x in pool.map(next, (one, two), timeout=60)) for _ in range(8)]
     # The two batches of one round are neighbours from one worker, in the order of the consumers.
     assert all(right == left + 1 for left, right in rounds)
 
@@ -133,7 +131,7 @@ def test_python_is_refused_with_its_stage(address):
     def prepare(features):
         return {"x": tf.numpy_function(lambda x: x, [features["x"]], tf.int64)}
 
-    with pytest.raises(OptionError, match="parse cannot travel.*calls Python"):
+    with pytest.raises(OptionError, match=r"parse cannot travel.*calls Python"):
         served(address, parse=prepare).dataset()
     with pytest.raises(OptionError, match=r"augment cannot travel.*service='local'"):
         served(address, augment=prepare).dataset()
@@ -141,7 +139,7 @@ def test_python_is_refused_with_its_stage(address):
 
 def test_large_arrays_of_this_process_are_refused(address, monkeypatch):
     monkeypatch.setattr("estimator_io.sources.table.EMBEDDED_BYTES_OF_SERVICE", 1000)
-    with pytest.raises(OptionError, match="read cannot travel.*TFRecord files"):
+    with pytest.raises(OptionError, match=r"read cannot travel.*TFRecord files"):
         served(address).dataset()
 
 

@@ -2,8 +2,8 @@
 
 live: the first step of the second train() call, with and without service="local", where filling
 dominates (a shuffle buffer of prepared rows). rate: batches/s of 8 MB through service="local"
-against the direct pipeline, in pairs. scale: rows/s of a preparation that waits, with 1, 2 and 4 worker
-processes. Each is a ratio within one run.
+against the direct pipeline, in pairs. scale: rows/s of a preparation that waits, with 1, 2 and 4
+worker processes. Each is a ratio within one run.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import uuid
+import warnings
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -138,7 +139,9 @@ class Connection:
         v1: Any = tf.compat.v1
         try:
             require_travels(inside, in_process=local)
-            with tf.Graph().as_default() as graph:
+            with tf.Graph().as_default() as graph, warnings.catch_warnings():
+                # TensorFlow reads the options of a Dataset in a graph, and warns that one should not.
+                warnings.simplefilter("ignore", UserWarning)
                 dataset = build(inside)
                 number = tf.data.experimental.service.register_dataset(
                     target,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,7 +58,9 @@ def _missing(target: str, asked: list[str], timeout: float) -> list[str]:
     def absent(path: Any) -> Any:
         return tf.equal(tf.size(tf.io.matching_files(path)), 0)
 
-    with tf.Graph().as_default():
+    with tf.Graph().as_default(), warnings.catch_warnings():
+        # TensorFlow reads the options of a Dataset in a graph, and warns that one should not.
+        warnings.simplefilter("ignore", UserWarning)
         dataset: Any = tf.data.Dataset.from_tensor_slices(asked).filter(absent)
         dataset = dataset.apply(
             service.distribute(service.ShardingPolicy.OFF, target, compression=None)

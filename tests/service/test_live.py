@@ -65,6 +65,18 @@ def test_the_order_is_that_of_the_direct_pipeline(draw):
     fn.close()
 
 
+def test_the_dataset_of_a_function_can_live_too(draw):
+    fn = estimator_io.dataset_input_fn(
+        lambda: tf.data.Dataset.range(1000).map(lambda x: {"x": x}),
+        batch_size=2,
+        shuffle=False,
+        position="restart",
+        service="local",
+    )
+    assert numbers(draw(lambda: fn("train"), "graph", 2)) == [0, 1, 2, 3]
+    fn.close()
+
+
 def test_evaluation_stays_one_pass_in_order(draw):
     fn = live({"x": np.arange(5)})
     assert numbers(draw(lambda: fn("eval"), "graph")) == [0, 1, 2, 3, 4]

@@ -32,7 +32,8 @@ def waiting(features: Any, milliseconds: int = WAIT_MS) -> Any:
     import tensorflow as tf
     from tensorflow.python.data.experimental.ops import testing
 
-    row = tf.data.Dataset.from_tensors(features["x"]).apply(testing.sleep(milliseconds * 1000))
+    sleep: Any = testing.sleep(milliseconds * 1000)
+    row = tf.data.Dataset.from_tensors(features["x"]).apply(sleep)
     return {"x": tf.ensure_shape(row.get_single_element(), [])}
 
 
@@ -89,7 +90,7 @@ def rate(service: str | None, batches: int = 60) -> float:
     import estimator_io
 
     def rows() -> Any:
-        row = tf.random.stateless_uniform([MEGABYTES * (1 << 20) // 4 // 64], [1, 2])
+        row = tf.random.stateless_uniform([MEGABYTES * (1 << 20) // 4 // 64], (1, 2))
         return tf.data.Dataset.from_tensors({"x": row}).repeat()
 
     fn = estimator_io.dataset_input_fn(

@@ -74,10 +74,11 @@ def numbered_on_worker(dataset):
     A zipped range would be shared out among the workers, number by number.
     """
 
-    def step(last, *element: Any):
+    def step(last, *element):
+        parts: Any = element
         drawn = tf.random.uniform([], maxval=1 << 62, dtype=tf.int64)
         number = tf.where(last < 0, drawn, last + 1)
-        return number, (number, element if len(element) > 1 else element[0])
+        return number, (number, parts if len(parts) > 1 else parts[0])
 
     return dataset.scan(tf.constant(-1, tf.int64), step)
 

@@ -40,6 +40,10 @@ def outside_of_service(plan: Plan) -> Plan:
     return Plan(tuple(call for call in plan.calls if call.stage != SERVICE_STAGE))
 
 
+# Registrations that Python functions of an abandoned pipeline still belong to.
+_ABANDONED: list[Any] = []
+
+
 @dataclasses.dataclass(frozen=True)
 class _Registered:
     dataset_id: str
@@ -112,6 +116,8 @@ class Connection:
 
     def close(self) -> None:
         """Stops a local service; the next call starts another."""
+        if self._servers is not None and self._servers.calls_python:
+            _ABANDONED.extend(self._registered.values())
         self._registered.clear()
         self._servers = None
         if self._stop is not None:
@@ -138,9 +144,11 @@ class Connection:
         local = self._service.is_local
         v1: Any = tf.compat.v1
         try:
-            require_travels(inside, in_process=local)
+            calls_python = require_travels(inside, in_process=local)
+            if self._servers is not None:
+                self._servers.calls_python |= calls_python
             with tf.Graph().as_default() as graph, warnings.catch_warnings():
-                # TensorFlow reads the options of a Dataset in a graph, and warns that one should not.
+                # TensorFlow reads a Dataset's options in a graph, and warns that one should not.
                 warnings.simplefilter("ignore", UserWarning)
                 dataset = build(inside)
                 number = tf.data.experimental.service.register_dataset(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import logging
 from collections.abc import Sequence
@@ -97,17 +98,19 @@ def stop(*servers: Any) -> None:
         server._stop()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class LiveServers:
     """A dispatcher and a worker in this process.
 
     Attributes:
       dispatcher: the DispatchServer.
       worker: the WorkerServer.
+      calls_python: whether the worker runs functions that call Python.
     """
 
     dispatcher: Any
     worker: Any
+    calls_python: bool = False
 
     @classmethod
     def start(cls) -> LiveServers:
@@ -122,8 +125,17 @@ class LiveServers:
         return self.dispatcher.target
 
     def stop(self) -> None:
-        """Stops both."""
-        stop(self.worker, self.dispatcher)
+        """Stops both, or leaves them to the end of the program where a stop could hang.
+
+        TensorFlow stops a worker with Python's lock held, and waits for functions that wait for
+        that lock. Left alone, such a pipeline fills its buffers and then rests. Its servers must
+        not be destroyed either, which would stop them.
+        """
+        if not self.calls_python:
+            stop(self.worker, self.dispatcher)
+            return
+        for server in (self.worker, self.dispatcher):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(server))
 
 
 def _started(make: Any, what: str) -> Any:

@@ -16,23 +16,28 @@ _TABLES = ("HashTable", "HashTableV2", "MutableHashTableV2", "MutableDenseHashTa
 _VARIABLES = ("VarHandleOp", "VariableV2")
 
 
-def require_travels(plan: Plan, *, in_process: bool) -> None:
+def require_travels(plan: Plan, *, in_process: bool) -> bool:
     """Checks that every stage of `plan` can run in a worker of a tf.data service.
 
     Args:
       plan: the stages that are to run there.
       in_process: whether the worker is in this process, where Python functions can be called.
 
+    Returns:
+      Whether one of them calls Python.
+
     Raises:
       OptionError: one cannot; the message names the stage, the reason and the way out.
     """
     held = _held(in_process)
-    if not _operations(plan) & set(held):
-        return
+    operations = _operations(plan)
+    if not operations & set(held):
+        return bool(operations & set(_PYTHON))
     for number in range(1, len(plan.calls) + 1):
         found = _operations(Plan(plan.calls[:number])) & set(held)
         if found:
             raise _refusal(plan.calls[number - 1], held[min(found)], in_process)
+    raise AssertionError("what the whole plan holds, one of its stages brought")
 
 
 def refuse_captured(error: Exception, plan: Plan) -> None:

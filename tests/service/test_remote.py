@@ -168,7 +168,7 @@ def test_a_dispatcher_that_is_not_there_is_told_in_the_stated_time():
 
 def test_a_dispatcher_without_a_worker_is_told():
     dispatcher = start_dispatcher(port=0)
-    fn = served("", service=Service(dispatcher.target, timeout=1))
+    fn = served(dispatcher.target, service=Service(dispatcher.target, timeout=1))
     with pytest.raises(ServiceError, match="No worker has registered"):
         fn.dataset()
     stop(dispatcher)

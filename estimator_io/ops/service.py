@@ -160,7 +160,9 @@ def in_live_service(dataset, *, job_name, max_outstanding_requests=None):
     already fetched is lost.
     """
     service = live_service()
-    dataset_id = tf.data.experimental.service.register_dataset(service, dataset, compression=None)
+    dataset_id = tf.data.experimental.service.register_dataset(
+        service, dataset, compression=None, dataset_id=job_name
+    )
     return from_service(
         service=service,
         sharding="OFF",

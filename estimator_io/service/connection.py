@@ -165,7 +165,7 @@ class Connection:
                     number = session.run(number)
         except EstimatorIOError:
             raise
-        except (ValueError, TypeError, NotImplementedError, tf.errors.OpError) as error:
+        except (ValueError, TypeError, RuntimeError, tf.errors.OpError) as error:
             refuse_captured(error, inside)
             raise
         dataset_id = number.decode() if isinstance(number, bytes) else str(number)

@@ -30,6 +30,14 @@ def test_a_dispatcher_and_a_worker_answer_are_checked_and_stop_on_sigterm(start,
     assert code == 1
 
 
+def test_a_worker_whose_dispatcher_has_gone_still_stops_on_sigterm(start):
+    dispatcher = start("dispatcher").ready()
+    worker = start("worker", "--dispatcher", dispatcher.address).ready()
+    dispatcher.kill()
+    worker.terminate()
+    assert worker.process.wait(60) == 0
+
+
 def test_another_interface_comes_with_a_warning(start):
     dispatcher = start("dispatcher", "--host", "0.0.0.0").ready()
     assert dispatcher.address.startswith("0.0.0.0:")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         OptionError,
         PositionError,
         RowError,
+        ServiceError,
         SourceError,
         StoreError,
         StructureError,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from estimator_io.factories.tfrecord import tfrecord_input_fn
     from estimator_io.hooks.position import PositionCallback
     from estimator_io.pipeline.input_fn import InputFn
+    from estimator_io.service.settings import Service
     from estimator_io.store.store import Store
 
 __version__ = "0.1.0"
@@ -51,6 +53,8 @@ _HOMES = {
     "PositionCallback": "hooks.position",
     "PositionError": "errors",
     "RowError": "errors",
+    "Service": "service.settings",
+    "ServiceError": "errors",
     "SourceError": "errors",
     "Store": "store.store",
     "StoreError": "errors",
@@ -82,6 +86,8 @@ __all__ = [
     "PositionCallback",
     "PositionError",
     "RowError",
+    "Service",
+    "ServiceError",
     "SourceError",
     "Store",
     "StoreError",

@@ -12,6 +12,7 @@
     ├── WorkerError (RuntimeError)       a worker process ended, or could not do its work
     │   └── RowError                     a function failed on one row
     ├── StoreError (ValueError)          a folder that is no store, or a damaged one
+    ├── ServiceError (ConnectionError)   a tf.data service that cannot be reached or used
     └── CompatibilityError (ImportError) tf.estimator cannot be provided here
 
 This module imports nothing.
@@ -27,6 +28,7 @@ __all__ = [
     "OptionError",
     "PositionError",
     "RowError",
+    "ServiceError",
     "SourceError",
     "StoreError",
     "StructureError",
@@ -84,6 +86,10 @@ class RowError(WorkerError):
 
 class StoreError(EstimatorIOError, ValueError):
     """A folder given as a store holds something else, or one that is damaged."""
+
+
+class ServiceError(EstimatorIOError, ConnectionError):
+    """A tf.data service cannot be reached, has no worker, or its workers cannot read the rows."""
 
 
 class CompatibilityError(EstimatorIOError, ImportError):

@@ -38,7 +38,7 @@ def input_fn(
 
     Each keyword is one stage. The stages always run in the one right order, in whatever order they
     are written: source → shard → shuffle → read → parse → cache → filter → flat_map → augment →
-    batch → batch_augment → batch_map → prefetch.
+    batch → batch_augment → batch_map → prefetch → device.
 
     Args:
       source: where the rows come from:
@@ -95,6 +95,11 @@ def input_fn(
         global step stood: no row is lost, none comes twice (docs/position.md). epochs is the budget
         of one call to train, and a call that was interrupted is continued. "restart": each call
         begins with the first row. Evaluation and prediction always do.
+      service: "local": the stages up to the batch live in this process and outlive the call, so the
+        next one starts warm; "grpc://host:port" or a `Service`: worker processes run them
+        (docs/scale.md). In training alone, with position="restart".
+      device: "auto" or a device such as "/gpu:0": batches are copied there before the step asks for
+        them; strings stay on the host. Without such a device nothing is done.
       weight_key: the feature under which the Estimator gets the weights of (features, labels,
         weights); name it as weight_column there.
       num_parallel_calls: calls of each parallel stage at once; a number for all, or a dict by stage

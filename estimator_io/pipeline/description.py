@@ -8,7 +8,9 @@ from typing import Any
 
 from estimator_io.pipeline import memory, stages
 from estimator_io.pipeline.cache import cached_in_order, without_idle_cache
+from estimator_io.pipeline.device import present
 from estimator_io.pipeline.options import Options
+from estimator_io.service.settings import Service
 from estimator_io.sources.base import Source
 
 __all__ = ["describe"]
@@ -30,14 +32,30 @@ def _lines(source: Source, options: Options, *, seed: int) -> Iterator[tuple[str
         yield stage, _function(getattr(options, stage), options, stage)
     yield "augment", _function(options.augment, options, "augment", "in training")
     yield "batch", _batch(options)
+    yield "service", _service(options.service)
     yield "", _function(options.batch_augment, options, "batch_augment", "in training")
     yield "", _function(options.batch_map, options, "batch_map")
     yield "epochs", "endless in training" if options.epochs is None else f"{options.epochs}"
     prefetch = "AUTOTUNE" if options.prefetch is None else options.prefetch
     yield "prefetch", f"{prefetch} batches, {stages.threads(source, options)} threads"
+    yield "device", "" if options.device is None else _device(options.device)
     yield "memory", memory.describe_memory(source, options)
     if options.shard is not None:
         yield "shard", str(options.shard)
+
+
+def _device(device: str) -> str:
+    found = present(device)
+    named = device if found in (None, device) else f"{device}: {found}"
+    return named if found else f"{named} (there is none here: batches stay on the host)"
+
+
+def _service(service: Service | None) -> str:
+    if service is None:
+        return ""
+    if service.is_local:
+        return "in training, a live pipeline in this process up to the batch"
+    return f"in training, {service.target} up to the batch, sharding {service.sharding}"
 
 
 def _shuffle(source: Source, options: Options, seed: int) -> str:

@@ -14,11 +14,13 @@ from estimator_io.errors import ModeError, NoDataError, OptionError, SourceError
 from estimator_io.pipeline import check, memory, probe, stages
 from estimator_io.pipeline.build import build_checked
 from estimator_io.pipeline.description import describe
+from estimator_io.pipeline.device import on_host, to_device
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.shards import shard_of
 from estimator_io.pipeline.weights import weights_into_features
 from estimator_io.plan.calls import Named, Plan
 from estimator_io.position.estimator import placed
+from estimator_io.service.connection import Connection, outside_of_service
 from estimator_io.sources.base import Source
 
 if TYPE_CHECKING:
@@ -78,6 +80,7 @@ class InputFn:
         self._mode_blind = mode_blind
         self._probed: set[str] = set()
         self._prefetch: dict[str, int | None] = {}  # by mode, where batches are large
+        self._service = None if options.service is None else Connection(options.service)
 
     def __call__(
         self,
@@ -106,11 +109,13 @@ class InputFn:
           NoDataError: not a single row is left for this mode.
           PositionError: training goes on, but the order of its rows has changed.
           StructureError: a stage returned another structure than the next one can take.
+          ServiceError: the service cannot be reached, or its workers cannot read the files.
         """
         request = self.request(mode, params, input_context)
         options = memory.within_limit(self.source, self.options, request)
         request = placed(self.source, options, request, config, input_context)
-        return weights_into_features(self._build(request), self.options.weight_key)
+        dataset = weights_into_features(self._build(request), self.options.weight_key)
+        return to_device(dataset, self.options, input_context)
 
     def dataset(
         self, mode: str = "train", params: Mapping[str, Any] | None = None
@@ -134,7 +139,8 @@ class InputFn:
         request = dataclasses.replace(
             self.request(mode, params), passes=_pass_counter if counted else None
         )
-        return self._with_cardinality(self._build(request), request)
+        dataset = self._with_cardinality(self._build(request), request)
+        return to_device(dataset, self.options)
 
     def for_mode(self, mode: str) -> InputFn:
         """Returns a copy that knows its mode, for callers that pass none.
@@ -142,7 +148,18 @@ class InputFn:
         Behind `lambda: input_fn()` the Estimator cannot tell the mode; write
         `lambda: fn.for_mode("train")()`, or better hand the InputFn itself to TrainSpec.
         """
-        return self._copy(self.options, self._resolve_mode(mode))
+        copy = self._copy(self.options, self._resolve_mode(mode))
+        copy._service = self._service
+        return copy
+
+    def close(self) -> None:
+        """Stops the live pipeline of service="local"; the next call starts another.
+
+        It stops by itself with the program, or when neither the InputFn nor a Dataset of it is used
+        any more. Without such a pipeline nothing is done.
+        """
+        if self._service is not None:
+            self._service.close()
 
     def replace(self, **options: Unpack[StageOptions]) -> InputFn:
         """Returns a copy with some options changed, from the same source.
@@ -192,7 +209,7 @@ class InputFn:
         request = self.request(mode, {"batch_size": self.options.batch_size or 1})
         plan = stages.plan_pipeline(self.source, self.options, request)
         with tf.Graph().as_default():
-            return build_checked(plan.unread()).element_spec
+            return build_checked(outside_of_service(on_host(plan.unread()))).element_spec
 
     def check(
         self, mode: str | None = None, params: Mapping[str, Any] | None = None
@@ -338,14 +355,31 @@ class InputFn:
     def _build(self, request: stages.Request) -> tf.data.Dataset:
         self._require_batches(request)
         self._require_no_problem(request)
-        dataset = build_checked(self.plan(request))
+        dataset = self._built(request)
         spec, size = dataset.element_spec, request.batch_size
         options = memory.prefetched(self.options, spec, size)
         if options.prefetch == self.options.prefetch:
             return dataset
         # Batches this large are rare, and their size is known only now.
         self._prefetch[request.mode] = options.prefetch
-        return build_checked(self.plan(request))
+        return self._built(request)
+
+    def _built(self, request: stages.Request) -> tf.data.Dataset:
+        plan = on_host(self.plan(request))
+        if self._service is None or not request.training:
+            return build_checked(plan)
+        key = dataclasses.replace(request, start=None, passes=None)
+        dataset = build_checked(
+            self._service.connected(
+                plan,
+                key,
+                files=self.source.local_files(),
+                finite=self.options.epochs is not None,
+                build=build_checked,
+            )
+        )
+        self._service.keep_with(dataset)
+        return dataset
 
     def _require_no_problem(self, request: stages.Request) -> None:
         """Raises what is certainly wrong, and warns once of what may be."""
@@ -372,6 +406,8 @@ class InputFn:
         number = sized.num_batches(request.mode)
         if request.ordered and self.options.epochs is None:
             number = tf.data.INFINITE_CARDINALITY
+        elif self._service is not None and request.training:
+            return dataset  # each worker makes a partial batch of its own, and may be lost
         if number is None:
             return dataset
         return dataset.apply(tf.data.experimental.assert_cardinality(number))

@@ -132,11 +132,13 @@ def _cache_bytes(
 def limited(options: Options, plan: Plan) -> Plan:
     """Returns `plan` with AUTOTUNE told of a limit that was given."""
     limit = Limit.of(options)
-    last = plan.calls[-1]
-    if not limit.given or last.stage != "options":
+    if not limit.given:
         return plan
-    pool = functools.partial(last.args[0], ram_budget=int(limit.share(BATCH_SHARE)))
-    return Plan((*plan.calls[:-1], dataclasses.replace(last, args=(pool,))))
+    calls = list(plan.calls)
+    last = max(at for at, call in enumerate(calls) if call.stage == "options")
+    pool = functools.partial(calls[last].args[0], ram_budget=int(limit.share(BATCH_SHARE)))
+    calls[last] = dataclasses.replace(calls[last], args=(pool,))
+    return Plan(tuple(calls))
 
 
 def prefetched(options: Options, spec: Any, batch_size: int | None) -> Options:

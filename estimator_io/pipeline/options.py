@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from estimator_io.errors import OptionError
 from estimator_io.pipeline.memory_limit import parse_bytes
 from estimator_io.pipeline.shards import checked_shard
+from estimator_io.service.settings import Service, as_service, contradiction
 from estimator_io.store.store import Store
 from estimator_io.workers.processes import Processes
 
@@ -42,6 +44,8 @@ class StageOptions(TypedDict, total=False):
     epochs: int | None
     seed: int | None
     position: str
+    service: str | Service | None
+    device: str | None
     weight_key: str
     num_parallel_calls: int | Mapping[str, int] | None
     processes: int | Mapping[str, int] | None
@@ -82,6 +86,8 @@ class Options:
     epochs: int | None = None
     seed: int | None = None
     position: str = "continue"
+    service: Service | None = None
+    device: str | None = None
     weight_key: str = "weight"
     num_parallel_calls: int | Mapping[str, int] | None = None
     processes: int | Mapping[str, int] | Processes | None = None
@@ -111,6 +117,7 @@ class Options:
             _check_whole_number(name, getattr(self, name), least)
         _check_shuffle(self.shuffle)
         _check_position(self.position)
+        _check_device(self.device)
         if self.memory_limit is not None:
             parse_bytes("memory_limit", self.memory_limit)
         if not isinstance(self.check, bool):
@@ -121,6 +128,10 @@ class Options:
         _check_buckets(self)
         object.__setattr__(self, "processes", _checked_processes(self))
         _check_signatures(self)
+        if self.service is not None:
+            service = as_service(self.service)
+            object.__setattr__(self, "service", service)
+            contradiction(service, position=self.position, epochs=self.epochs, cache=self.cache)
 
     def processes_of(self, stage: str) -> int | None:
         """Returns the worker processes of `stage`, None where its function runs in TensorFlow."""
@@ -221,6 +232,16 @@ def _check_position(value: Any) -> None:
         raise OptionError(
             f"position is unknown. Received: {value!r}. Expected: 'continue' (training goes on at"
             " the row where it stood) or 'restart' (each call begins with the first row)."
+        )
+
+
+def _check_device(value: Any) -> None:
+    named = isinstance(value, str) and re.search(r"(^|[/:])[a-z]+:\d+$", value.lower())
+    known = named or value == "auto"
+    if value is not None and not known:
+        raise OptionError(
+            f"device is unknown. Received: {value!r}. Expected: None, 'auto' (the first GPU,"
+            " if there is one) or the name of a device, such as '/gpu:0'."
         )
 
 

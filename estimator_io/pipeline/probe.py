@@ -42,7 +42,7 @@ def require_rows(source: Source, options: Options, request: stages.Request, done
     if request.mode in done or (source.holds_rows and not (options.filter or options.flat_map)):
         return
     needed = _needed(options, request)
-    plain = dataclasses.replace(options, cache=None, epochs=1)
+    plain = dataclasses.replace(options, cache=None, epochs=1, service=None)
     once = dataclasses.replace(request, mode="eval", mode_blind=False, passes=None, start=None)
     held = _count_rows(Plan(tuple(stages.row_calls(source, plain, once))), needed)
     if held == 0:

@@ -19,6 +19,7 @@ from estimator_io.ops.filters import condition
 from estimator_io.ops.order import numbered, positions, repeat_shuffled, with_seed
 from estimator_io.pipeline.batching import batch_calls
 from estimator_io.pipeline.cache import cache_calls, cached_in_order, without_idle_cache
+from estimator_io.pipeline.device import device_calls
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.position import after_batch, numbers_from, skip_rows, start_of_source
 from estimator_io.pipeline.python_stages import (
@@ -27,6 +28,12 @@ from estimator_io.pipeline.python_stages import (
     python_row,
     python_stage,
     python_threads,
+)
+from estimator_io.pipeline.service import (
+    numbered_calls,
+    request_inside,
+    service_calls,
+    source_calls,
 )
 from estimator_io.plan.calls import Call, Named, Plan
 from estimator_io.plan.parallel import default_threads, number_or_autotune, parallel, tf_options
@@ -54,6 +61,7 @@ class Request:
       passes: returns a counter of the passes begun, for a finite Dataset that is iterated again
         and again; None where each Dataset is read once.
       start: where training goes on; None where it begins with the first row.
+      split: how the workers of a service share the rows out; None where one pipeline reads them.
     """
 
     mode: str
@@ -63,6 +71,7 @@ class Request:
     mode_blind: bool = False
     passes: Callable[[str], Named] | None = None
     start: Start | None = None
+    split: str | None = None
 
     @property
     def training(self) -> bool:
@@ -88,23 +97,27 @@ class Request:
 def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
     """Returns the calls that build the pipeline of `source` and `options` for `request`."""
     options = without_idle_cache(source, options)
+    inside, first = request_inside(options, request), batches_from(options, request)
     return Plan(
         (
-            *_until_prefetch(source, options, request, batches_from(options, request)),
+            *_up_to_batch(source, options, inside, first),
+            *service_calls(options, request, threads(source, options)),
+            *_behind_batch(source, options, request),
             Call("prefetch", "prefetch", (number_or_autotune(options.prefetch),)),
             Call(
                 "options",
                 "apply",
                 (tf_options(threads(source, options), deterministic=options.deterministic),),
             ),
+            *device_calls(options),
         )
     )
 
 
-def _until_prefetch(
+def _up_to_batch(
     source: Source, options: Options, request: Request, first: str | None
 ) -> list[Call]:
-    """Returns the stages up to batch_map; from the stage `first` on rows travel in batches."""
+    """Returns the stages up to the batch; from the stage `first` on rows travel in batches."""
     # Rows must be counted to pass over some of them, so what comes in batches is taken apart.
     passes_rows = request.start is not None and not source.starts_anywhere
     whole = vectorised(source, options) or batches_to_python(source, options, first)
@@ -115,8 +128,7 @@ def _until_prefetch(
             calls.append(_python_parse(source, options, Form(takes_blocks=True)))
         first = "parse" if first else None
     elif _stored_batches(source, options, request):
-        calls = row_calls(source, options, request, batches=True)
-        return [*calls, *_behind_batch(source, options, request)]
+        return row_calls(source, options, request, batches=True)
     else:
         form = _batch_form(options, request) if first == "parse" else Form()
         order = order_of_rows(source, options, request)
@@ -131,7 +143,7 @@ def _until_prefetch(
     if not whole and first is None:
         drop, splits = _drop(options, request), source.row_splits
         calls += batch_calls(options, request.batch_size, drop_remainder=drop, row_splits=splits)
-    return [*calls, *_behind_batch(source, options, request)]
+    return calls
 
 
 def _behind_batch(source: Source, options: Options, request: Request) -> list[Call]:
@@ -183,7 +195,7 @@ def sample_plan(source: Source, options: Options, stage: str, rows: int) -> Plan
     changes |= {"batch_size": size, "bucket_batch_sizes": None, "drop_remainder": False}
     plain = dataclasses.replace(options, **changes)
     request = Request(mode="train", batch_size=size, seed=0)
-    calls = _until_prefetch(source, plain, request, None)
+    calls = _up_to_batch(source, plain, request, None) + _behind_batch(source, plain, request)
     at = next(at for at, call in enumerate(calls) if is_python_stage(call, stage))
     return Plan(tuple(calls[:at]))
 
@@ -232,6 +244,7 @@ def order_of_rows(source: Source, options: Options, request: Request) -> Order:
         interleave=options.interleave,
         read_calls=options.parallel_calls("read"),
         start=None if cached else start_of_source(source, options, request.start),
+        split=request.split,
     )
 
 
@@ -243,11 +256,11 @@ def _whole_batches(source: Source, options: Options, request: Request) -> list[C
     order = order_of_rows(source, options, request)
     if source.takes_blocks and source.read_row is None:
         order = dataclasses.replace(order, block=request.batch_size)
-        calls = source.calls(order)
+        calls = source_calls(source, order)
         if _drop(options, request):
             calls = _without_remainder(calls)
     else:
-        calls = source.calls(order)
+        calls = source_calls(source, order)
         if source.takes_blocks:
             calls.append(Call("read", "unbatch"))
         calls += skip_rows("read", source, options, request.start)
@@ -302,7 +315,7 @@ def rows_in_order(
     The cache stands before filter and flat_map, so that each row has a number to be stored under.
     A parse function of Python's hands its rows on in `form`.
     """
-    calls = source.calls(order)
+    calls = source_calls(source, order)
     if source.takes_blocks:
         calls.append(Call("read", "unbatch"))
     calls += skip_rows("read", source, options, start)
@@ -400,11 +413,14 @@ def _map_with_seed(
     if form.takes_blocks:
         numbers.append(Call(stage, "batch", (request.batch_size,)))
     pairs = functools.partial(numbered, numbers=Plan(tuple(numbers)))
+    numbering = [Call(stage, "apply", (pairs,))]
+    if request.split is not None:
+        numbering = numbered_calls(stage)
     seed = request.seed_of(stage)
     if options.processes_of(stage):
-        return [Call(stage, "apply", (pairs,)), python(seed=seed)]
+        return [*numbering, python(seed=seed)]
     seeded = functools.partial(with_seed, function=function, seed=seed)
-    return [Call(stage, "apply", (pairs,)), _map(stage, seeded, options)]
+    return [*numbering, _map(stage, seeded, options)]
 
 
 def takes_seed(function: Callable[..., Any]) -> bool:

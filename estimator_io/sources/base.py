@@ -30,6 +30,8 @@ class Order:
       block: rows to take at once, where the source can take many.
       start: the epochs to read where an interrupted training goes on. `start.skip_rows` is given to
         sources that start anywhere: they pass over these rows of the first epoch without reading.
+      split: how the workers of a service share the rows out: "dynamic", "static" or "off"; None
+        where one pipeline reads them all.
     """
 
     shuffle: bool
@@ -42,6 +44,7 @@ class Order:
     read_calls: int | None = None
     block: int | None = None
     start: Start | None = None
+    split: str | None = None
 
 
 class Source(abc.ABC):
@@ -115,6 +118,10 @@ class Source(abc.ABC):
         Training that goes on checks it; the contents of a row may change without moving any.
         """
         return self.identity()
+
+    def local_files(self) -> Sequence[str]:
+        """Returns the files on this host that the rows are read from, as far as they are known."""
+        return ()
 
     @abc.abstractmethod
     def describe(self) -> str:

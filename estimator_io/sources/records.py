@@ -83,6 +83,10 @@ class RecordSource(Source):
         """Returns the mean bytes of the first records, which the buffer holds serialized."""
         return self._record_bytes
 
+    def local_files(self) -> list[str]:
+        """Returns the files, of those on this host."""
+        return [file for file in self._files.value if "://" not in file]
+
     def describe(self) -> str:
         """Returns the number of files."""
         return f"records of {len(self._files.value):,} TFRecord files"

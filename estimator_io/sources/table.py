@@ -19,6 +19,7 @@ from estimator_io.plan.identity import sample
 from estimator_io.plan.parallel import parallel
 from estimator_io.sources import listing
 from estimator_io.sources.base import Order, Source
+from estimator_io.sources.blocks import block_calls, rows_in_block
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 from estimator_io.sources.split import check_split
 
@@ -27,6 +28,8 @@ __all__ = ["TableSource", "as_columns"]
 # Arrays up to this size go into the graph as constants, so that no Python is called at all. Larger
 # ones stay outside, since every checkpoint and event file holds a copy of the graph.
 EMBEDDED_BYTES = 256 * 1024
+# What is sent to other hosts is in no checkpoint. Paths of 64 bytes: a million files.
+EMBEDDED_BYTES_OF_SERVICE = 64 * 1024 * 1024
 # Rows taken from the arrays at once where later stages work row by row: enough to make the call's
 # cost vanish, little enough to hold in a cache.
 BLOCK_ROWS = 256
@@ -106,6 +109,10 @@ class TableSource(Source):
     def _nbytes(self) -> int:
         return sum(_nbytes(array) for array in self._arrays)
 
+    def local_files(self) -> Sequence[str]:
+        """Returns the files that `decode` reads, of those on this host."""
+        return [file for file in self.files if "://" not in file]
+
     def describe(self) -> str:
         """Returns the number of rows and what they are."""
         place = "" if self.embedded else ", kept outside the graph"
@@ -113,7 +120,8 @@ class TableSource(Source):
 
     def calls(self, order: Order) -> list[Call]:
         """Returns: indices in order, in blocks, and the rows at these indices."""
-        block = order.block or max(1, min(BLOCK_ROWS, BLOCK_BYTES // self.row_bytes))
+        most = BLOCK_ROWS if order.split is None else rows_in_block(self.num_rows)
+        block = order.block or max(1, min(most, BLOCK_BYTES // self.row_bytes))
         return [
             *self.index_calls(order),
             Call("read", "batch", (block,)),
@@ -126,12 +134,15 @@ class TableSource(Source):
         return [*chosen, self._take(self._named, order)]
 
     def _take(self, columns: Any, order: Order) -> Call:
-        take = rows.take_rows if self.embedded else rows.take_rows_from_host
+        most = EMBEDDED_BYTES if order.split is None else EMBEDDED_BYTES_OF_SERVICE
+        take = rows.take_rows if self._nbytes <= most else rows.take_rows_from_host
         call = functools.partial(take, columns=columns)
         return Call("read", "map", (call,), parallel(order.read_calls))
 
     def index_calls(self, order: Order) -> list[Call]:
-        """Returns: a range, or the order of each epoch."""
+        """Returns: a range, or the order of each epoch, or of blocks that workers share out."""
+        if order.split is not None:
+            return block_calls(order, self.num_rows)
         index, count = order.shard
         start = order.start
         if not order.shuffle and start is None:

@@ -102,6 +102,7 @@ class InputFn:
           PositionError: training goes on, but the order of its rows has changed.
           StructureError: a stage returned another structure than the next one can take.
         """
+        self.source.skipped.folder = getattr(config, "model_dir", None)
         request = self.request(mode, params, input_context)
         request = placed(self.source, self.options, request, config, input_context)
         return weights_into_features(self._build(request), self.options.weight_key)
@@ -161,7 +162,7 @@ class InputFn:
     @property
     def num_rows(self) -> int | None:
         """Rows in one epoch, None where only reading them all would tell."""
-        if self.options.filter or self.options.flat_map:
+        if self.options.changes_count:
             return None
         return self.source.num_rows
 

@@ -37,6 +37,10 @@ class StageOptions(TypedDict, total=False):
     seed: int | None
     position: str
     weight_key: str
+    key: str | bool | None
+    on_error: str
+    max_skipped: int
+    skipped_log: str | os.PathLike[str] | None
     num_parallel_calls: int | Mapping[str, int] | None
     interleave: int
     prefetch: int | None
@@ -71,6 +75,10 @@ class Options:
     seed: int | None = None
     position: str = "continue"
     weight_key: str = "weight"
+    key: str | None = None
+    on_error: str = "raise"
+    max_skipped: int = 1000
+    skipped_log: str | None = None
     num_parallel_calls: int | Mapping[str, int] | None = None
     interleave: int = 16
     prefetch: int | None = None
@@ -93,6 +101,7 @@ class Options:
             _check_whole_number(name, getattr(self, name), least)
         _check_shuffle(self.shuffle)
         _check_position(self.position)
+        _check_errors(self)
         _check_parallel(self.num_parallel_calls)
         _check_padding(self)
         _check_buckets(self)
@@ -101,6 +110,21 @@ class Options:
         """Returns the calls that `stage` may make at once, None where AUTOTUNE decides."""
         given = self.num_parallel_calls
         return given.get(stage) if isinstance(given, Mapping) else given
+
+    @property
+    def skips(self) -> bool:
+        """Whether rows that cannot be read are left out."""
+        return self.on_error == "skip"
+
+    @property
+    def located(self) -> bool:
+        """Whether rows know where they stand."""
+        return self.skips or self.key is not None
+
+    @property
+    def changes_count(self) -> bool:
+        """Whether only reading all rows tells how many are left."""
+        return bool(self.skips or self.filter or self.flat_map)
 
     @property
     def element_stages(self) -> tuple[str, ...]:
@@ -118,7 +142,7 @@ _FUNCTIONS = (
     "batch_augment",
     "batch_map",
 )
-_LEAST = {"batch_size": 1, "epochs": 1, "interleave": 1, "prefetch": 0, "threads": 1, "seed": 0}
+_LEAST = {"batch_size": 1, "epochs": 1, "interleave": 1, "prefetch": 0, "threads": 1, "seed": 0, "max_skipped": 0}
 
 
 def _checked_numbers(name: str, value: Any) -> tuple[int, ...]:
@@ -173,6 +197,27 @@ def _check_position(value: Any) -> None:
         raise OptionError(
             f"position is unknown. Received: {value!r}. Expected: 'continue' (training goes on at"
             " the row where it stood) or 'restart' (each call begins with the first row)."
+        )
+
+
+def _check_errors(options: Options) -> None:
+    if isinstance(options.key, bool):
+        object.__setattr__(options, "key", "key" if options.key else None)
+    if options.key is not None and (not isinstance(options.key, str) or not options.key):
+        raise OptionError(
+            f"key must be the name of a feature, or True for 'key'. Received: {options.key!r}."
+        )
+    if options.on_error not in ("raise", "skip"):
+        raise OptionError(
+            f"on_error is unknown. Received: {options.on_error!r}. Expected: 'raise' (a row that"
+            " cannot be read stops the program) or 'skip' (it is left out and listed)."
+        )
+    if options.skipped_log is not None:
+        object.__setattr__(options, "skipped_log", os.fspath(options.skipped_log))
+    if not options.skips and (options.skipped_log is not None or options.max_skipped != 1000):
+        raise OptionError(
+            "max_skipped and skipped_log were given, but nothing is skipped. Give on_error='skip',"
+            " or leave them out."
         )
 
 

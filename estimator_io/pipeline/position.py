@@ -20,7 +20,7 @@ def skips_at(source: Source, options: Options) -> str:
     "source": on indices, so that nothing is read; "read": what was read is not parsed; "rows":
     behind the cache, or behind the stages that decide how many rows there are.
     """
-    if options.cache is not None or options.filter or options.flat_map:
+    if options.cache is not None or options.changes_count:
         return "rows"
     return "source" if source.starts_anywhere else "read"
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from estimator_io.pipeline.faults import GUARD
 from estimator_io.plan.calls import Call, Deferred, Named, Plan
 
 __all__ = ["print_plan"]
@@ -37,7 +38,11 @@ def print_plan(plan: Plan, *, mode: str) -> str:
       mode: the mode they were planned for, for the printed docstring.
     """
     printer = _Printer()
-    lines = [printer.call(call, first=at == 0) for at, call in enumerate(plan.calls)]
+    lines = [
+        printer.call(call, first=at == 0)
+        for at, call in enumerate(plan.calls)
+        if call.stage != GUARD  # plain tf.data has TensorFlow's own errors
+    ]
     arguments = ", ".join(f"{name}" for name in printer.arguments)
     body = [f'"""The pipeline for mode {mode!r}."""', *printer.assignments, *lines]
     function = [

@@ -18,6 +18,8 @@ from estimator_io.ops.filters import condition
 from estimator_io.ops.order import numbered, positions, repeat_shuffled, with_seed
 from estimator_io.pipeline.batching import batch_calls
 from estimator_io.pipeline.cache import cache_path
+from estimator_io.pipeline.faults import naming_faults
+from estimator_io.pipeline.located import located_batches, located_rows
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.position import after_batch, numbers_from, skip_rows, start_of_source
 from estimator_io.plan.calls import Call, Named, Plan
@@ -80,7 +82,13 @@ def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
     """Returns the calls that build the pipeline of `source` and `options` for `request`."""
     # Rows must be counted to pass over some of them, so what comes in batches is taken apart.
     passes_rows = request.start is not None and not source.starts_anywhere
-    if vectorised(source, options) and not (source.takes_blocks and passes_rows):
+    if options.located and vectorised(source, options) and request.start is None:
+        calls = located_batches(source, options, _order(source, options, request), request)
+    elif (
+        not options.located
+        and vectorised(source, options)
+        and not (source.takes_blocks and passes_rows)
+    ):
         calls = _whole_batches(source, options, request)
     else:
         calls = [
@@ -93,6 +101,7 @@ def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
     return Plan(
         (
             *calls,
+            *naming_faults(source, options, request),
             *after_batch(options, request.start),
             *_augment("batch_augment", options, request),
             *_batch_map(options, request),
@@ -183,6 +192,21 @@ def rows_in_order(
     source: Source, options: Options, order: Order, start: Start | None = None
 ) -> list[Call]:
     """Returns the stages up to the cache, as `row_calls`, for an order that is known."""
+    if options.located:
+        calls = located_rows(source, options, order, skip_rows("read", source, options, start))
+    else:
+        calls = _plain_rows(source, options, order, start)
+    if options.filter is not None:
+        keep = functools.partial(condition, predicate=options.filter)
+        calls.append(Call("filter", "filter", (keep,)))
+    if options.flat_map is not None:
+        calls.append(Call("flat_map", "flat_map", (options.flat_map,)))
+    return calls
+
+
+def _plain_rows(
+    source: Source, options: Options, order: Order, start: Start | None
+) -> list[Call]:
     calls = source.calls(order)
     if source.takes_blocks:
         calls.append(Call("read", "unbatch"))
@@ -191,11 +215,6 @@ def rows_in_order(
         calls.append(_map("parse", source.decode, options))
     if options.parse is not None:
         calls.append(_map("parse", options.parse, options))
-    if options.filter is not None:
-        keep = functools.partial(condition, predicate=options.filter)
-        calls.append(Call("filter", "filter", (keep,)))
-    if options.flat_map is not None:
-        calls.append(Call("flat_map", "flat_map", (options.flat_map,)))
     return calls
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import os
@@ -12,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from estimator_io.errors import NoDataError, SourceError
-from estimator_io.ops import rows
+from estimator_io.ops import locate, rows
 from estimator_io.ops.order import epoch_in_order, epoch_order
 from estimator_io.plan.calls import Call, Named
 from estimator_io.plan.identity import sample
@@ -119,6 +120,23 @@ class TableSource(Source):
             *chosen,
             self._take(self._named, order),
         ]
+
+    def located_calls(self, order: Order, note: Any) -> list[Call]:
+        """Returns the same rows in the same order, each with its index; reading them cannot fail."""
+        del note
+        *calls, taking = self.calls(order)
+        (take,) = taking.args
+        located = functools.partial(locate.rows_at, take=take)
+        return [*calls, dataclasses.replace(taking, args=(located,))]
+
+    @property
+    def key_of(self) -> Any:
+        """Keys are the paths of files, else the indices of the rows."""
+        return locate.path_key if self.files else locate.number_key
+
+    def place(self, where: int) -> dict[str, Any]:
+        """Returns the file, or the row."""
+        return {"file": os.fspath(self.files[where])} if self.files else {"row": where}
 
     def _take(self, columns: Any, order: Order) -> Call:
         take = rows.take_rows if self.embedded else rows.take_rows_from_host

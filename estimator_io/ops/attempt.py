@@ -7,6 +7,7 @@ missing from its numbered rows is what failed, and only then is Python called.
 from __future__ import annotations
 
 import logging
+import re
 
 import numpy as np
 import tensorflow as tf
@@ -81,6 +82,14 @@ def blank_part(spec):
     raise TypeError(f"nothing can stand for {spec}")
 
 
+def plain_text(error):
+    """Returns the message of a TensorFlow error, without where in a graph it was raised."""
+    text = str(error.message).split("\n\t [[")[0].split("\nTraceback (most recent")[0]
+    text = text.removeprefix("Graph execution error:").strip().split("}} ", 1)[-1]
+    text = re.sub(r"^Error in user-defined function passed to .*? iterator: [\w:\[\]]*: ", "", text)
+    return " ".join(text.split()).rstrip(".")
+
+
 def first_error(function, spec, values):
     """Returns the text of the error that `function` raises on one row, by running it again.
 
@@ -103,8 +112,7 @@ def first_error(function, spec, values):
                 session.run([iterator.initializer, v1.tables_initializer()])
                 session.run(element)
     except tf.errors.OpError as error:
-        text = str(error.message).split("\n\t [[")[0].replace("\n", " ").strip()
-        return text.split("}} ", 1)[-1]
+        return plain_text(error)
     except Exception as error:  # such as a value of another graph: the row failed all the same
         return f"the row failed, and cannot be run alone ({type(error).__name__}: {error})"
     return "the row failed, but not when it was run again"

@@ -69,6 +69,8 @@ def _needed(options: Options, request: stages.Request) -> int:
 
 def _dropping(options: Options) -> str:
     names = [name for name in ("parse", "filter", "flat_map") if getattr(options, name)]
+    if not names and options.skips:
+        return "reading"
     return ", ".join(names) or "the source function"
 
 

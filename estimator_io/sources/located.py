@@ -35,17 +35,17 @@ def located_files(files: FileList, order: Order, reader: Any) -> list[Call]:
         locate.file_indices(files.value, **where),
         functools.partial(locate.file_indices, files, **where),
     )
-    read = functools.partial(
-        damage.read_located,
-        read=reader,
-        cycle_length=min(order.interleave, len(kept.value)),
-        num_parallel_calls=number_or_autotune(order.read_calls),
-    )
+    reading = {
+        "read": reader,
+        "cycle_length": min(order.interleave, len(kept.value)),
+        "num_parallel_calls": number_or_autotune(order.read_calls),
+    }
     shard = None if by_file else (count, index)
     if order.shuffle:
-        kwargs = {"files": kept, "numbers": numbers, "read": read, "shard": shard}
+        kwargs = {"files": kept, "numbers": numbers, "shard": shard}
+        kwargs["read"] = functools.partial(damage.read_located, **reading)
         kwargs |= {"buffer_size": order.buffer_size, "seed": order.seed}
         epoch = functools.partial(locate.stream_of_epoch, **kwargs)
         return [epoch_numbers(order), Call("shuffle", "flat_map", (epoch,))]
     rest = [] if shard is None else [Call("shard", "shard", shard)]
-    return [Call("source", read, (kept, numbers)), *rest, *repeat_calls(order)]
+    return [Call("source", damage.read_located, (kept, numbers), reading), *rest, *repeat_calls(order)]

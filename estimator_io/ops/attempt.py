@@ -55,6 +55,11 @@ def log_skipped(where, error):
     logging.getLogger(__name__).warning("row %d was skipped: %s", where, error)
 
 
+def stop_at_row(where, error):
+    """Raises an error that says that the row `where` cannot be read."""
+    raise ValueError(f"row {where}: {error}")
+
+
 @tf.autograph.experimental.do_not_convert
 def blank(spec):
     """Returns an element of `spec` that holds nothing: 0 for each dimension that is not known."""
@@ -80,6 +85,16 @@ def blank_part(spec):
             tf.zeros([0] * (spec.ragged_rank + 1), spec.dtype), ragged_rank=spec.ragged_rank
         )
     raise TypeError(f"nothing can stand for {spec}")
+
+
+def can_be_blank(spec):
+    """Whether there is an element of `spec` that holds nothing."""
+    try:
+        with tf.Graph().as_default():
+            blank(spec)
+    except TypeError:
+        return False
+    return True
 
 
 def plain_text(error):
@@ -153,10 +168,15 @@ def attempted_rows(dataset, *, function, size, num_parallel_calls, deterministic
       size: rows that one call works on.
       num_parallel_calls: calls at once.
       deterministic: whether rows keep their order.
-      note: called with the row's `where` and a text for each row that failed.
+      note: called with the row's `where` and a text for each row that failed. Elements for whose
+        absence nothing can stand (Datasets, Optionals) are not attempted: they fail as they do.
     """
     spec = dataset.element_spec
     made = dataset.map(function).element_spec
+    if not can_be_blank(made):
+        return dataset.map(
+            function, num_parallel_calls=num_parallel_calls, deterministic=deterministic
+        )
     tell = telling(note, function=function, spec=spec)
 
     def numbered_work(number, where, row):
@@ -195,6 +215,10 @@ def attempted_blocks(dataset, *, function, num_parallel_calls, deterministic, no
       note: as in `attempted_rows`.
     """
     made = dataset.map(function).element_spec
+    if not can_be_blank(made):
+        return dataset.map(
+            function, num_parallel_calls=num_parallel_calls, deterministic=deterministic
+        )
 
     def numbered_work(numbers, where, rows):
         return numbers, function(where, rows)

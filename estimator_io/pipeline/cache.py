@@ -70,8 +70,9 @@ def _prefix(folder: str, key: str) -> str:
 
 def _key(source: Any, options: Options, order: Mapping[str, Any]) -> str:
     functions = (source.decode, options.parse, options.filter, options.flat_map)
+    rows = (options.key, options.on_error)
     try:
-        return digest(_FORMAT, tf.__version__, source.identity(), functions, order)
+        return digest(_FORMAT, tf.__version__, source.identity(), functions, order, rows)
     except UnhashableError as reason:
         logging.getLogger("estimator_io").warning(
             "cache=%r: rows are kept for this call alone, since what made them cannot be compared"

@@ -10,15 +10,16 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import EstimatorIOError, OptionError, SourceError
+from estimator_io.ops.attempt import stop_at_row
 from estimator_io.ops.guard import guarded
 from estimator_io.pipeline.located import located_rows
 from estimator_io.pipeline.options import Options
-from estimator_io.plan.calls import Call, Plan
+from estimator_io.plan.calls import Call, Deferred, Plan
 from estimator_io.plan.parallel import tf_options
 from estimator_io.sources.base import Order, Source
 from estimator_io.sources.skipped import spell_place
 
-__all__ = ["GUARD", "naming_faults"]
+__all__ = ["GUARD", "is_silent", "naming_faults", "stop_at"]
 
 # The stage whose calls a printed program leaves out: it has TensorFlow's own errors.
 GUARD = "name faults"
@@ -27,20 +28,40 @@ THREADS = 2
 
 def naming_faults(source: Source, options: Options, request: Any) -> list[Call]:
     """Returns the call that names the row where the pipeline fails, if it needs one."""
-    silent = not source.names_faults or source.decode is not None or options.parse is not None
-    if options.skips or not silent:
+    if options.skips or not is_silent(source, options):
         return []
+    if options.cache is not None:
+        return []  # what goes on behind an error would complete the cache without the row
     eager = tf.executing_eagerly()
     explain = functools.partial(_raise_fault, source, options, request.shard, eager)
     return [Call(GUARD, "apply", (functools.partial(guarded, explain=explain),))]
 
 
-def _raise_fault(source: Source, options: Options, shard: tuple[int, int], eager: bool) -> None:
+def is_silent(source: Source, options: Options) -> bool:
+    """Whether reading or parsing a row may fail with an error that does not say which row."""
+    return not source.names_faults or source.decode is not None or options.parse is not None
+
+
+def stop_at(source: Source) -> Deferred:
+    """Returns what raises an error that names the row, where a row of `source` is told to it."""
+
+    def stop(where: int, error: str, offset: int | None = None, **_: Any) -> None:
+        raise SourceError(f"{spell_place(source.place(where))}: {error}. {_HINT}")
+
+    return Deferred(make=lambda: stop, printed=stop_at_row, unread=stop_at_row)
+
+
+def _raise_fault(source: Any, options: Options, shard: tuple[int, int], eager: bool) -> None:
     """Raises an error that names the first row that cannot be read; returns where none is found.
 
     Raises:
       SourceError: a part of the source is damaged, or decoding or parsing a row fails.
     """
+    for part, told in getattr(source, "parts", [(source, options)]):
+        _look_through(part, told, shard, eager)
+
+
+def _look_through(source: Source, options: Options, shard: tuple[int, int], eager: bool) -> None:
     damage = source.first_damage()
     if damage is not None:
         raise SourceError(f"{damage}. {_HINT}")

@@ -17,7 +17,7 @@ from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.weights import weights_into_features
 from estimator_io.plan.calls import Named, Plan
 from estimator_io.position.estimator import placed
-from estimator_io.sources.base import Source
+from estimator_io.sources.base import Order, Source
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -55,6 +55,9 @@ class InputFn:
       mode_blind: whether shuffle, epochs and drop_remainder count in every mode, as the old
         numpy_input_fn had it.
       drawn_seed: the seed to use where options.seed is None; None draws one.
+
+    Raises:
+      OptionError: key or on_error='skip' was given for a source whose rows cannot be told apart.
     """
 
     def __init__(
@@ -66,6 +69,8 @@ class InputFn:
         mode_blind: bool = False,
         drawn_seed: int | None = None,
     ) -> None:
+        if options.located and not source.tells_rows:
+            source.located_calls(Order(shuffle=False, epochs=1, seed=0, buffer_size=1), None)
         self.source = source
         self.options = options
         drawn = secrets.randbits(31) if drawn_seed is None else drawn_seed
@@ -102,7 +107,7 @@ class InputFn:
           PositionError: training goes on, but the order of its rows has changed.
           StructureError: a stage returned another structure than the next one can take.
         """
-        self.source.skipped.folder = getattr(config, "model_dir", None)
+        self.source.list_skipped_in(getattr(config, "model_dir", None))
         request = self.request(mode, params, input_context)
         request = placed(self.source, self.options, request, config, input_context)
         return weights_into_features(self._build(request), self.options.weight_key)

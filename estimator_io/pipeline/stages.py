@@ -18,7 +18,7 @@ from estimator_io.ops.filters import condition
 from estimator_io.ops.order import numbered, positions, repeat_shuffled, with_seed
 from estimator_io.pipeline.batching import batch_calls
 from estimator_io.pipeline.cache import cache_path
-from estimator_io.pipeline.faults import naming_faults
+from estimator_io.pipeline.faults import is_silent, naming_faults, stop_at
 from estimator_io.pipeline.located import located_batches, located_rows
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.position import after_batch, numbers_from, skip_rows, start_of_source
@@ -192,8 +192,11 @@ def rows_in_order(
     source: Source, options: Options, order: Order, start: Start | None = None
 ) -> list[Call]:
     """Returns the stages up to the cache, as `row_calls`, for an order that is known."""
+    passing = skip_rows("read", source, options, start)
     if options.located:
-        calls = located_rows(source, options, order, skip_rows("read", source, options, start))
+        calls = located_rows(source, options, order, passing)
+    elif options.cache is not None and is_silent(source, options) and source.tells_rows:
+        calls = located_rows(source, options, order, passing, note=stop_at(source))
     else:
         calls = _plain_rows(source, options, order, start)
     if options.filter is not None:

@@ -110,6 +110,15 @@ class Source(abc.ABC):
         """A function of (where, row) of one row, or of a block, that returns the keys: string."""
         return locate.number_key
 
+    @property
+    def tells_rows(self) -> bool:
+        """Whether rows can be told apart."""
+        return type(self).located_calls is not Source.located_calls
+
+    def list_skipped_in(self, folder: str | None) -> None:
+        """Says where what is skipped is listed if the user names no other place."""
+        self.skipped.folder = folder
+
     def place(self, where: int) -> dict[str, Any]:
         """Returns where row `where` stands: file, and record, line or row."""
         return {"row": where}

@@ -52,7 +52,7 @@ def run_block(where, rows, *, functions):
 
 def log_skipped(where, error):
     """Says that the row `where` was skipped."""
-    logging.getLogger(__name__).warning("row %d was skipped: %s", where, error)
+    logging.getLogger("skipped").warning("row %d was skipped: %s", where, error)
 
 
 def stop_at_row(where, error):
@@ -129,7 +129,7 @@ def first_error(function, spec, values):
     except tf.errors.OpError as error:
         return plain_text(error)
     except Exception as error:  # such as a value of another graph: the row failed all the same
-        return f"the row failed, and cannot be run alone ({type(error).__name__}: {error})"
+        return f"the row failed, and cannot be run alone ({error!r})"
     return "the row failed, but not when it was run again"
 
 

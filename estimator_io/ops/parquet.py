@@ -163,7 +163,7 @@ def group_arrays(file, group, start, *, names, defaults, footer, first, note):
     try:
         columns = read_group(open_table(file, footer=footer), group, names)
     except Exception as error:  # pyarrow's own, OSError, or of a codec
-        reason = f"{type(error).__name__}: {error}"
+        reason = " ".join(str(error).split())
         if note is None:
             raise ValueError(f"{file!r}, row group {group} (from 0): {reason}") from error
         note(first, f"row group {group} cannot be read, all its rows are lost: {reason}")

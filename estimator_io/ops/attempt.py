@@ -123,7 +123,9 @@ def first_error(function, spec, values):
             made = tf.data.Dataset.from_tensors(tensors).map(function)
             iterator = v1.data.make_initializable_iterator(made)
             element = iterator.get_next()
-            with v1.Session(config=v1.ConfigProto(device_count={"GPU": 0})) as session:
+            # The threads of other sessions may all be waiting for this one.
+            config = v1.ConfigProto(device_count={"GPU": 0}, use_per_session_threads=True)
+            with v1.Session(config=config) as session:
                 session.run([iterator.initializer, v1.tables_initializer()])
                 session.run(element)
     except tf.errors.OpError as error:

@@ -91,9 +91,7 @@ def rest_of_file(file, index, count, *, compression, note):
         yield np.array(wheres, np.int64), np.array(records, object)
 
     specs = (tf.TensorSpec([None], tf.int64), tf.TensorSpec([None], tf.string))
-    made = tf.data.Dataset.from_generator(
-        blocks, output_signature=specs, args=(file, index, count)
-    )
+    made = tf.data.Dataset.from_generator(blocks, output_signature=specs, args=(file, index, count))
     return made.unbatch()
 
 

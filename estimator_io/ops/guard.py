@@ -27,7 +27,7 @@ def guarded(dataset, *, explain):
         asked = tf.numpy_function(_calling(explain), [], tf.bool)
         with tf.control_dependencies([asked]):
             again = dataset.skip(at).take(1).get_single_element()
-        with tf.control_dependencies([part for part in tf.nest.flatten(again, True)]):
+        with tf.control_dependencies(list(tf.nest.flatten(again, True))):
             check = tf.debugging.Assert(False, ["batch", at, "failed once, but not again"])
         with tf.control_dependencies([check] if check is not None else []):
             return tf.constant(False)

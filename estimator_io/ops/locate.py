@@ -65,7 +65,8 @@ def line_keys(*, files, contents, index):
     file_of, line_of = line_places(contents, index)
 
     def keys(where):
-        pairs = zip(file_of[where].reshape(-1).tolist(), line_of[where].reshape(-1).tolist())
+        columns = (column[where].reshape(-1).tolist() for column in (file_of, line_of))
+        pairs = zip(*columns, strict=True)
         texts = [f"{files[at]}:{number}".encode() for at, number in pairs]
         return np.array(texts, object).reshape(np.shape(where))
 

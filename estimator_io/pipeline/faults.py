@@ -98,6 +98,7 @@ def _read_all(build: Callable[[], Any], eager: bool) -> None:
     v1: Any = tf.compat.v1
     with tf.Graph().as_default():
         count = build().map(lambda *_: 0).reduce(0, lambda n, _: n + 1)
+        # The threads of other sessions may all be waiting for this one.
         config = v1.ConfigProto(device_count={"GPU": 0}, use_per_session_threads=True)
         with v1.Session(config=config) as session:
             session.run([v1.global_variables_initializer(), v1.tables_initializer()])

@@ -1,4 +1,4 @@
-"""The stages up to parse for rows that know where they stand: with keys, or with bad rows skipped."""
+"""The stages up to parse for rows that know where they stand: keyed, or skipped where bad."""
 
 from __future__ import annotations
 

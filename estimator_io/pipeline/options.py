@@ -142,7 +142,15 @@ _FUNCTIONS = (
     "batch_augment",
     "batch_map",
 )
-_LEAST = {"batch_size": 1, "epochs": 1, "interleave": 1, "prefetch": 0, "threads": 1, "seed": 0, "max_skipped": 0}
+_LEAST = {
+    "batch_size": 1,
+    "epochs": 1,
+    "interleave": 1,
+    "prefetch": 0,
+    "threads": 1,
+    "seed": 0,
+    "max_skipped": 0,
+}
 
 
 def _checked_numbers(name: str, value: Any) -> tuple[int, ...]:

@@ -207,9 +207,7 @@ def rows_in_order(
     return calls
 
 
-def _plain_rows(
-    source: Source, options: Options, order: Order, start: Start | None
-) -> list[Call]:
+def _plain_rows(source: Source, options: Options, order: Order, start: Start | None) -> list[Call]:
     calls = source.calls(order)
     if source.takes_blocks:
         calls.append(Call("read", "unbatch"))

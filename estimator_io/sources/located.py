@@ -48,4 +48,8 @@ def located_files(files: FileList, order: Order, reader: Any) -> list[Call]:
         epoch = functools.partial(locate.stream_of_epoch, **kwargs)
         return [epoch_numbers(order), Call("shuffle", "flat_map", (epoch,))]
     rest = [] if shard is None else [Call("shard", "shard", shard)]
-    return [Call("source", damage.read_located, (kept, numbers), reading), *rest, *repeat_calls(order)]
+    return [
+        Call("source", damage.read_located, (kept, numbers), reading),
+        *rest,
+        *repeat_calls(order),
+    ]

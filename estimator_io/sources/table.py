@@ -122,7 +122,7 @@ class TableSource(Source):
         ]
 
     def located_calls(self, order: Order, note: Any) -> list[Call]:
-        """Returns the same rows in the same order, each with its index; reading them cannot fail."""
+        """Returns the same rows in the same order, each with its index; none of them can fail."""
         del note
         *calls, taking = self.calls(order)
         (take,) = taking.args

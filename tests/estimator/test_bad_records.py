@@ -1,6 +1,9 @@
 """Skipping and keys under the Estimator: the same rows after a restart, the list in model_dir."""
 
+import functools
 import json
+import pathlib
+import operator
 
 import pytest
 import tensorflow as tf
@@ -44,21 +47,22 @@ def test_interrupted_training_sees_the_rows_of_an_uninterrupted_one(
 ):
     fn = make(records, shuffle=shuffle, epochs=2)
     whole = [batch["x"].tolist() for batch in fn.dataset("train").as_numpy_iterator()]
-    assert sorted(sum(whole, [])) == sorted([x for x in range(20) if x not in (3, 7)] * 2)
+    good = [x for x in range(20) if x not in (3, 7)]
+    assert sorted(x for batch in whole for x in batch) == sorted(good * 2)
     seen = []
     for _ in range(3):
         estimator, rows = recording_estimator()
         estimator.train(make(records, shuffle=shuffle, epochs=2), steps=5)
         seen += rows["train"]
     assert seen == whole[:15]
-    listed = (line for line in open(f"{estimator.model_dir}/{LIST_NAME}"))
+    listed = pathlib.Path(estimator.model_dir, LIST_NAME).read_text().splitlines()
     assert {json.loads(line)["record"] for line in listed} == {3, 7}
 
 
 def test_training_that_stopped_at_a_bad_row_goes_on_skipping_but_not_back(
     recording_estimator, records
 ):
-    estimator, rows = recording_estimator()
+    estimator, _rows = recording_estimator()
     options = {"shuffle": False, "batch_size": 1}
     with pytest.raises(tf.errors.OpError, match=r"a\.tfrecord', record \d"):
         estimator.train(make(records, on_error="raise", **options), steps=9)

@@ -1,9 +1,7 @@
 """Skipping and keys under the Estimator: the same rows after a restart, the list in model_dir."""
 
-import functools
 import json
 import pathlib
-import operator
 
 import pytest
 import tensorflow as tf

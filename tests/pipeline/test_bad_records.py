@@ -238,8 +238,9 @@ def test_a_damaged_row_group_and_a_missing_value_are_named_or_skipped(tmp_path, 
     keys = [key.decode() for batch in batches for key in batch["key"]]
     assert keys == [f"{path}#{x // 10}/{x}" for x in left]
     entries = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [(e["row_group"], e["row"]) for e in entries] == [(0, 3), (1, 10)]
-    assert "all its rows are lost" in entries[1]["error"]
+    found = {(e["row_group"], e["row"]): e["error"] for e in entries}  # read in parallel
+    assert sorted(found) == [(0, 3), (1, 10)]
+    assert "all its rows are lost" in found[1, 10]
 
 
 @pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
@@ -289,7 +290,7 @@ def test_the_order_is_that_of_the_rows_that_are_left_at_any_parallelism(tmp_path
                 files, RECORD, num_parallel_calls=calls, **options
             )("train")
         )
-        for calls in (1, 4)
+        for calls in (1, 3)
     ]
     rows = [[x for batch in order for x in batch["x"].tolist()] for order in orders]
     assert rows[0] == rows[1]

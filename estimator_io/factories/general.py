@@ -102,6 +102,14 @@ def input_fn(
         them; strings stay on the host. Without such a device nothing is done.
       weight_key: the feature under which the Estimator gets the weights of (features, labels,
         weights); name it as weight_column there.
+      key: the name of a feature that tells each row from others, True for "key": a string that
+        survives shuffling, batching and predict: the path of a file, path#record, path:line,
+        path#row_group/row, or the index of a row of arrays (docs/bad_records.md). None gives none.
+      on_error: "raise": a row that cannot be read or parsed stops the program with an error that
+        names it. "skip": it is left out and listed, and what follows goes on.
+      max_skipped: rows that may be skipped, each counted once, before that is an error.
+      skipped_log: the file to list skipped rows in, a JSON object a line; None is
+        estimator_io_skipped.jsonl in the Estimator's model_dir, and no file without one.
       num_parallel_calls: calls of each parallel stage at once; a number for all, or a dict by stage
         ("read", "parse", "augment", "batch_augment", "batch_map"). None leaves it to AUTOTUNE.
       processes: parse, augment, batch_augment and batch_map are functions of Python or NumPy, not

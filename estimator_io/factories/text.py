@@ -25,7 +25,7 @@ def text_input_fn(
     files: Files,
     *,
     labels: Labels = None,
-    key: str = "text",
+    feature: str = "text",
     skip_lines: int = 0,
     comment: str | None = None,
     keep_blank: bool = False,
@@ -43,7 +43,7 @@ def text_input_fn(
       files: a path, a glob pattern (`**` too), or a list of them.
       labels: of every line of a file: "folder", a function of the path, a list with one label a
         file, or None.
-      key: the name of the feature.
+      feature: the name of the feature.
       skip_lines: lines at the top of each file to skip.
       comment: the character that starts lines to leave out.
       keep_blank: whether empty lines are rows.
@@ -82,7 +82,7 @@ def text_input_fn(
     if stream is None:
         stream = streams_by_default(found.value, layout)
     chosen = find_files(files, split) if stream and split is not None else found
-    decode = functools.partial(line_text, key=key)
+    decode = functools.partial(line_text, key=feature)
     classes = None
     if labels is not None:
         column, classes = file_labels(found, chosen, labels, split if stream else None)

@@ -110,7 +110,12 @@ def tfrecord_input_fn(
             names = [name for name in features if name not in (label, weight)]
             facts["served"] = {name: features[name] for name in names}
     source: IndexedRecords | RecordSource
-    if is_indexed(found.value, compression, index):
+    if checked.skips and index not in (None, False):
+        raise OptionError(
+            f"index={index!r} contradicts on_error='skip': what is damaged can only be passed over"
+            " by reading a file from its beginning. Leave one of them out."
+        )
+    if not checked.skips and is_indexed(found.value, compression, index):
         kept = index_paths(found.value, index)
         source = IndexedRecords(found, index_files=kept, split=split, **facts)
     else:

@@ -171,3 +171,17 @@ def take_records(rows, *, contents, files, index):
     records = tf.numpy_function(take, [rows], tf.string)
     records.set_shape([None])
     return records
+
+
+def record_keys(*, files, index):
+    """Returns the Python function that makes path#record of the numbers of indexed records."""
+    first_rows = index[2]
+
+    def keys(where):
+        rows = np.asarray(where).reshape(-1)
+        at = np.searchsorted(first_rows, rows, side="right") - 1
+        pairs = zip(at.tolist(), (rows - first_rows[at]).tolist(), strict=True)
+        texts = [f"{files[file]}#{record}".encode() for file, record in pairs]
+        return np.array(texts, object).reshape(np.shape(where))
+
+    return keys

@@ -165,6 +165,11 @@ def parse_stream(lines, where, *, parse):
     return parse(lines, tf.cast(where % MOST_FILES, tf.int32), where // MOST_FILES)
 
 
+def locate_stream(lines, where):
+    """Returns (where, (lines, files, places)) of a batch of lines that `read_lines` gave."""
+    return where, (lines, tf.cast(where % MOST_FILES, tf.int32), where // MOST_FILES)
+
+
 @tf.autograph.experimental.do_not_convert
 def lines_of_epoch(epoch, *, files, numbers, buffer_size, seed, shard=None, **options):
     """Returns the lines of one epoch: files in a new order, lines through a buffer.

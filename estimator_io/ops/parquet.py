@@ -103,6 +103,25 @@ def plain_array(column, *, default, place):
     return column.to_numpy(zero_copy_only=False)
 
 
+def row_place(where, groups):
+    """Returns (file, group in it, row in it) of a row's number over all files."""
+    files, numbers, starts, rows = groups
+    firsts = np.cumsum(rows) - rows
+    at = int(np.searchsorted(firsts, where, side="right")) - 1
+    return int(files[at]), int(numbers[at]), int(starts[at] + where - firsts[at])
+
+
+def row_keys(*, files, groups):
+    """Returns the Python function that makes path#row_group/row of the numbers of rows."""
+
+    def keys(where):
+        places = [row_place(number, groups) for number in np.reshape(where, -1).tolist()]
+        texts = [f"{files[file]}#{group}/{row}".encode() for file, group, row in places]
+        return np.array(texts, object).reshape(np.shape(where))
+
+    return keys
+
+
 @tf.autograph.experimental.do_not_convert
 def groups_of_epoch(epoch, *, size, seed, first, step, window):
     """Returns a Dataset of (epoch, groups int64 [window]): all groups in the order of `epoch`."""
@@ -110,9 +129,81 @@ def groups_of_epoch(epoch, *, size, seed, first, step, window):
     return groups.batch(window).map(lambda chosen: (epoch, chosen))
 
 
+def missing_rows(column, *, default):
+    """Returns which rows of an Arrow column miss a value that nothing can fill: bool [rows]."""
+    import pyarrow as pa
+
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if default is not None or pa.types.is_floating(kind):
+        return np.zeros(len(column), bool)
+    missing = np.asarray(column.is_null().to_numpy(zero_copy_only=False), bool)
+    if pa.types.is_fixed_size_list(kind) and not missing.any():
+        inner = missing_rows(column.flatten(), default=None)
+        return inner.reshape(len(column), kind.list_size).any(1)
+    return missing
+
+
+def group_arrays(file, group, start, *, names, defaults, footer, first, note):
+    """Returns the columns of one row group as arrays, and which of its rows are left.
+
+    Args:
+      file: the path.
+      group: the number of the group in it.
+      start: the group's first row in the file.
+      names: the columns to read.
+      defaults: what a missing value becomes, by column.
+      footer: the metadata of the file.
+      first: the group's first row over all files, for `note`.
+      note: called with a row over all files and a text where it or its group cannot be read; None
+        where that is an error.
+
+    Raises:
+      ValueError: it names file and row group, or column and row.
+    """
+    try:
+        columns = read_group(open_table(file, footer=footer), group, names)
+    except Exception as error:  # pyarrow's own, OSError, or of a codec
+        reason = " ".join(str(error).split())
+        if note is None:
+            raise ValueError(f"{file!r}, row group {group} (from 0): {reason}") from error
+        note(first, f"row group {group} cannot be read, all its rows are lost: {reason}")
+        return None, np.zeros(0, np.int64)
+    rows = len(next(iter(columns.values())))
+    kept = np.arange(rows)
+    if note is not None:
+        faults = {n: missing_rows(c, default=defaults.get(n)) for n, c in columns.items()}
+        for name, fault in faults.items():
+            for row in np.flatnonzero(fault).tolist():
+                note(first + row, f"column {name!r} misses a value")
+        kept = np.flatnonzero(~np.any([*faults.values()], axis=0))
+        if len(kept) < rows:
+            columns = {name: column.take(kept) for name, column in columns.items()}
+
+    def placed(name):
+        return lambda at: f"{file!r}, column {name!r}, row {start + at} (from 0)"
+
+    arrays = [
+        plain_array(column, default=defaults.get(name), place=placed(name))
+        for name, column in columns.items()
+    ]
+    return arrays, kept
+
+
 @tf.autograph.experimental.do_not_convert
 def read_groups(
-    chosen, *, files, footers, groups, columns, shapes, defaults, label, weight, shard=(0, 1)
+    chosen,
+    *,
+    files,
+    footers,
+    groups,
+    columns,
+    shapes,
+    defaults,
+    label,
+    weight,
+    shard=(0, 1),
+    located=False,
+    note=None,
 ):
     """Returns the rows of the groups `chosen` (int64 [groups]), as far as `shard` keeps them.
 
@@ -127,36 +218,40 @@ def read_groups(
       label: the column of labels, if any.
       weight: the column of weights, if any.
       shard: (index, count): which of the rows to keep.
+      located: whether to return (where, rows): int64, the rows' numbers over all files.
+      note: as in `group_arrays`.
     """
     names = list(columns)
     index, count = shard
+    firsts = np.cumsum(groups[3]) - groups[3]
 
     def take(chosen):
-        parts, tables = [], {}
-        for file, group, start, rows in zip(
-            *(fact[chosen].tolist() for fact in groups), strict=True
-        ):
-            if file not in tables:
-                tables[file] = open_table(files[file], footer=footers[file])
-            arrays = []
-            for name, column in read_group(tables[file], group, names).items():
-
-                def place(at, file=file, start=start, name=name):
-                    return f"{files[file]!r}, column {name!r}, row {start + at} (from 0)"
-
-                arrays.append(plain_array(column, default=defaults.get(name), place=place))
-            kept = np.arange((index - start) % count, rows, count) if count > 1 else slice(None)
-            parts.append([array[kept] for array in arrays])
-        merged = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        parts = []
+        facts = zip(*(fact[chosen].tolist() for fact in (*groups, firsts)), strict=True)
+        for file, group, start, _, first in facts:
+            told = {"defaults": defaults, "footer": footers[file], "first": first, "note": note}
+            arrays, rows = group_arrays(files[file], group, start, names=names, **told)
+            if arrays is None:
+                continue
+            kept = (rows + start - index) % count == 0 if count > 1 else slice(None)
+            parts.append([(rows + first)[kept], *(array[kept] for array in arrays)])
+        dtypes = [tf.int64, *columns.values()]
+        if parts:
+            merged = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        else:
+            merged = [np.zeros((0, *shape), np.int64) for shape in ([], *shapes.values())]
         return [
             array.astype(object if dtype == tf.string else dtype.as_numpy_dtype, copy=False)
-            for array, dtype in zip(merged, columns.values(), strict=True)
+            for array, dtype in zip(merged, dtypes, strict=True)
         ]
 
-    tensors = tf.numpy_function(take, [tf.reshape(chosen, [-1])], list(columns.values()))
+    numbers = [tf.reshape(chosen, [-1])]
+    where, *tensors = tf.numpy_function(take, numbers, [tf.int64, *columns.values()])
+    where.set_shape([None])
     for name, tensor in zip(names, tensors, strict=True):
         tensor.set_shape([None, *shapes[name]])
-    return pop_columns(dict(zip(names, tensors, strict=True)), label=label, weight=weight)
+    rows = pop_columns(dict(zip(names, tensors, strict=True)), label=label, weight=weight)
+    return (where, rows) if located else rows
 
 
 @tf.autograph.experimental.do_not_convert

@@ -35,6 +35,9 @@ def _lines(source: Source, options: Options, *, seed: int) -> Iterator[tuple[str
     yield "service", _service(options.service)
     yield "", _function(options.batch_augment, options, "batch_augment", "in training")
     yield "", _function(options.batch_map, options, "batch_map")
+    yield "key", "" if options.key is None else f"feature {options.key!r}"
+    skips = f"bad rows are skipped and listed, at most {options.max_skipped:,}"
+    yield "on_error", skips if options.skips else ""
     yield "epochs", "endless in training" if options.epochs is None else f"{options.epochs}"
     prefetch = "AUTOTUNE" if options.prefetch is None else options.prefetch
     yield "prefetch", f"{prefetch} batches, {stages.threads(source, options)} threads"

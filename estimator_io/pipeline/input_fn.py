@@ -21,7 +21,7 @@ from estimator_io.pipeline.weights import weights_into_features
 from estimator_io.plan.calls import Named, Plan
 from estimator_io.position.estimator import placed
 from estimator_io.service.connection import Connection, outside_of_service
-from estimator_io.sources.base import Source
+from estimator_io.sources.base import Order, Source
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -61,6 +61,9 @@ class InputFn:
       mode_blind: whether shuffle, epochs and drop_remainder count in every mode, as the old
         numpy_input_fn had it.
       drawn_seed: the seed to use where options.seed is None; None draws one.
+
+    Raises:
+      OptionError: key or on_error='skip' was given for a source whose rows cannot be told apart.
     """
 
     def __init__(
@@ -72,6 +75,8 @@ class InputFn:
         mode_blind: bool = False,
         drawn_seed: int | None = None,
     ) -> None:
+        if options.located and not source.tells_rows:
+            source.located_calls(Order(shuffle=False, epochs=1, seed=0, buffer_size=1), None)
         self.source = source
         self.options = options
         drawn = secrets.randbits(31) if drawn_seed is None else drawn_seed
@@ -111,6 +116,7 @@ class InputFn:
           StructureError: a stage returned another structure than the next one can take.
           ServiceError: the service cannot be reached, or its workers cannot read the files.
         """
+        self.source.list_skipped_in(getattr(config, "model_dir", None))
         request = self.request(mode, params, input_context)
         options = memory.within_limit(self.source, self.options, request)
         request = placed(self.source, options, request, config, input_context)
@@ -184,7 +190,7 @@ class InputFn:
     @property
     def num_rows(self) -> int | None:
         """Rows in one epoch, None where only reading them all would tell."""
-        if self.options.filter or self.options.flat_map:
+        if self.options.changes_count:
             return None
         return self.source.num_rows
 

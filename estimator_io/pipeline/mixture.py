@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from estimator_io.errors import SourceError
 from estimator_io.ops.mix import mixed
+from estimator_io.pipeline.faults import is_silent
 from estimator_io.pipeline.memory import shuffle_rows
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.stages import rows_in_order
@@ -37,10 +38,21 @@ class MixtureSource(Source):
         self.holds_rows = all(
             source.holds_rows and not _drops_rows(options) for source, options in parts
         )
+        self.names_faults = not any(is_silent(source, options) for source, options in parts)
         self.waits = any(source.waits for source, _ in parts)
         names = {source.class_names for source, _ in parts}
         self.class_names = names.pop() if len(names) == 1 else None
         self._require_same_rows()
+
+    @property
+    def parts(self) -> list[tuple[Source, Options]]:
+        """Each source, with the stages up to the mixture."""
+        return self._parts
+
+    def list_skipped_in(self, folder: str | None) -> None:
+        """Tells each source where to list what it skips."""
+        for source, _ in self._parts:
+            source.list_skipped_in(folder)
 
     @property
     def num_rows(self) -> None:
@@ -127,7 +139,7 @@ class MixtureSource(Source):
 
 
 def _drops_rows(options: Options) -> bool:
-    return bool(options.filter or options.flat_map)
+    return options.changes_count
 
 
 def _alike(one: Any, other: Any) -> bool:

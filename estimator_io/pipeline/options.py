@@ -47,6 +47,10 @@ class StageOptions(TypedDict, total=False):
     service: str | Service | None
     device: str | None
     weight_key: str
+    key: str | bool | None
+    on_error: str
+    max_skipped: int
+    skipped_log: str | os.PathLike[str] | None
     num_parallel_calls: int | Mapping[str, int] | None
     processes: int | Mapping[str, int] | None
     signatures: Mapping[str, Any] | None
@@ -89,6 +93,10 @@ class Options:
     service: Service | None = None
     device: str | None = None
     weight_key: str = "weight"
+    key: str | None = None
+    on_error: str = "raise"
+    max_skipped: int = 1000
+    skipped_log: str | None = None
     num_parallel_calls: int | Mapping[str, int] | None = None
     processes: int | Mapping[str, int] | Processes | None = None
     signatures: Mapping[str, Any] | None = None
@@ -123,6 +131,7 @@ class Options:
         if not isinstance(self.check, bool):
             raise OptionError(f"check must be True or False. Received: {self.check!r}.")
         object.__setattr__(self, "shard", checked_shard(self.shard))
+        _check_errors(self)
         _check_parallel(self.num_parallel_calls)
         _check_padding(self)
         _check_buckets(self)
@@ -143,6 +152,21 @@ class Options:
         return given.get(stage) if isinstance(given, Mapping) else given
 
     @property
+    def skips(self) -> bool:
+        """Whether rows that cannot be read are left out."""
+        return self.on_error == "skip"
+
+    @property
+    def located(self) -> bool:
+        """Whether rows know where they stand."""
+        return self.skips or self.key is not None
+
+    @property
+    def changes_count(self) -> bool:
+        """Whether only reading all rows tells how many are left."""
+        return bool(self.skips or self.filter or self.flat_map)
+
+    @property
     def element_stages(self) -> tuple[str, ...]:
         """The names of the stages in use that work row by row, before the batch."""
         names = ("parse", "filter", "flat_map", "cache", "augment", "padding", "bucket_boundaries")
@@ -158,7 +182,15 @@ _FUNCTIONS = (
     "batch_augment",
     "batch_map",
 )
-_LEAST = {"batch_size": 1, "epochs": 1, "interleave": 1, "prefetch": 0, "threads": 1, "seed": 0}
+_LEAST = {
+    "batch_size": 1,
+    "epochs": 1,
+    "interleave": 1,
+    "prefetch": 0,
+    "threads": 1,
+    "seed": 0,
+    "max_skipped": 0,
+}
 
 
 def _checked_numbers(name: str, value: Any) -> tuple[int, ...]:
@@ -243,6 +275,35 @@ def _check_device(value: Any) -> None:
             f"device is unknown. Received: {value!r}. Expected: None, 'auto' (the first GPU,"
             " if there is one) or the name of a device, such as '/gpu:0'."
         )
+
+
+def _check_errors(options: Options) -> None:
+    if isinstance(options.key, bool):
+        object.__setattr__(options, "key", "key" if options.key else None)
+    if options.key is not None and (not isinstance(options.key, str) or not options.key):
+        raise OptionError(
+            f"key must be the name of a feature, or True for 'key'. Received: {options.key!r}."
+        )
+    if options.on_error not in ("raise", "skip"):
+        raise OptionError(
+            f"on_error is unknown. Received: {options.on_error!r}. Expected: 'raise' (a row that"
+            " cannot be read stops the program) or 'skip' (it is left out and listed)."
+        )
+    if options.skipped_log is not None:
+        object.__setattr__(options, "skipped_log", os.fspath(options.skipped_log))
+    if not options.skips and (options.skipped_log is not None or options.max_skipped != 1000):
+        raise OptionError(
+            "max_skipped and skipped_log were given, but nothing is skipped. Give on_error='skip',"
+            " or leave them out."
+        )
+    given = "on_error='skip'" if options.skips else f"key={options.key!r}"
+    for name in ("cache", "service") if options.located else ():
+        if getattr(options, name) is not None:
+            raise OptionError(
+                f"{given} and {name}={getattr(options, name)!r} do not go together yet: rows that"
+                " were kept or have travelled no longer know where they stood. Leave one of them"
+                " out."
+            )
 
 
 def _check_parallel(value: Any) -> None:

@@ -21,7 +21,7 @@ def skips_at(source: Source, options: Options) -> str:
     "source": on indices, so that nothing is read; "read": what was read is not parsed; "rows":
     behind the cache, or behind the stages that decide how many rows there are.
     """
-    if cached_in_order(source, options) or options.filter or options.flat_map:
+    if cached_in_order(source, options) or options.changes_count:
         return "rows"
     return "source" if source.starts_anywhere else "read"
 

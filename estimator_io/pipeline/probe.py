@@ -39,7 +39,7 @@ def require_rows(source: Source, options: Options, request: stages.Request, done
             f"Worker {request.shard[0]} of {request.shard[1]} has no row: the source holds"
             f" {source.num_rows}. Expected: at least one row for each worker."
         )
-    if request.mode in done or (source.holds_rows and not (options.filter or options.flat_map)):
+    if request.mode in done or (source.holds_rows and not options.changes_count):
         return
     needed = _needed(options, request)
     plain = dataclasses.replace(options, cache=None, epochs=1, service=None)
@@ -48,7 +48,7 @@ def require_rows(source: Source, options: Options, request: stages.Request, done
     if held == 0:
         raise NoDataError(
             f"No row is left to {request.mode} on. Received: {source.describe()}, none of which"
-            f" got through {_dropping(options)}. Expected: at least one."
+            f" got through {_dropping(options)}.{_skipped(source, options)} Expected: at least one."
         )
     if held is not None and held < needed:
         raise NoDataError(
@@ -69,7 +69,17 @@ def _needed(options: Options, request: stages.Request) -> int:
 
 def _dropping(options: Options) -> str:
     names = [name for name in ("parse", "filter", "flat_map") if getattr(options, name)]
+    if not names and options.skips:
+        return "reading"
     return ", ".join(names) or "the source function"
+
+
+def _skipped(source: Source, options: Options) -> str:
+    if not options.skips:
+        return ""
+    path = source.skipped.list_path(options.skipped_log)
+    count = source.skipped.count(path)
+    return f" {count:,} rows cannot be read and were skipped{f' ({path})' if path else ''}."
 
 
 def _count_rows(plan: Plan, most: int) -> int | None:

@@ -144,7 +144,7 @@ class _StagePlan:
 
     def row(self, *element: Any) -> Any:
         """Returns a single row after the function."""
-        row = element if len(element) > 1 else element[0]
+        row: Any = element if len(element) != 1 else element[0]
         spec = tf.nest.map_structure(tf.type_spec_from_value, row)
         outputs = _outputs(self.signature(spec))
         task = self._pool.task(self.function, self._task(spec, outputs))

@@ -20,6 +20,8 @@ from estimator_io.ops.order import numbered, positions, repeat_shuffled, with_se
 from estimator_io.pipeline.batching import batch_calls
 from estimator_io.pipeline.cache import cache_calls, cached_in_order, without_idle_cache
 from estimator_io.pipeline.device import device_calls
+from estimator_io.pipeline.faults import naming_faults
+from estimator_io.pipeline.located import located_batches, located_rows
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.position import after_batch, numbers_from, skip_rows, start_of_source
 from estimator_io.pipeline.python_stages import (
@@ -101,6 +103,7 @@ def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
     return Plan(
         (
             *_up_to_batch(source, options, inside, first),
+            *naming_faults(source, options, request),
             *service_calls(options, request, threads(source, options)),
             *_behind_batch(source, options, request),
             Call("prefetch", "prefetch", (number_or_autotune(options.prefetch),)),
@@ -121,7 +124,10 @@ def _up_to_batch(
     # Rows must be counted to pass over some of them, so what comes in batches is taken apart.
     passes_rows = request.start is not None and not source.starts_anywhere
     whole = vectorised(source, options) or batches_to_python(source, options, first)
-    whole = whole and not (source.takes_blocks and passes_rows)
+    whole = whole and not (source.takes_blocks and passes_rows) and not options.located
+    if options.located and _located_by_batch(source, options, request):
+        order = order_of_rows(source, options, request)
+        return located_batches(source, options, order, request)
     if whole:
         calls = _whole_batches(source, options, request)
         if options.parse is not None:
@@ -146,6 +152,11 @@ def _up_to_batch(
     return calls
 
 
+def _located_by_batch(source: Source, options: Options, request: Request) -> bool:
+    """Whether rows that know where they stand can be decoded a batch at once."""
+    return vectorised(source, options) and source.read_row is None and request.start is None
+
+
 def _behind_batch(source: Source, options: Options, request: Request) -> list[Call]:
     return [
         *after_batch(options, request.start),
@@ -161,7 +172,7 @@ def batches_from(options: Options, request: Request) -> str | None:
     last = "augment" if request.training and options.augment is not None else "parse"
     if not (options.processes_of(last) and _one_shape(options, last)):
         return None
-    apart = options.filter or options.flat_map or options.cache
+    apart = options.filter or options.flat_map or options.cache or options.located
     if last == "augment" and not apart and options.processes_of("parse"):
         return "parse" if _one_shape(options, "parse") else last
     return None if last == "parse" and apart else last
@@ -315,6 +326,25 @@ def rows_in_order(
     The cache stands before filter and flat_map, so that each row has a number to be stored under.
     A parse function of Python's hands its rows on in `form`.
     """
+    if options.located:
+        passing = skip_rows("read", source, options, start)
+        parse = _row_maker(source, options) or options.parse
+        calls = located_rows(source, options, order, passing, parse=parse)
+    else:
+        calls = _plain_rows(source, options, order, start, form or Form())
+        make = _row_maker(source, options)
+        calls += stored(source, options, order, threads(source, options), make=make)
+    if options.filter is not None:
+        keep = functools.partial(condition, predicate=options.filter)
+        calls.append(Call("filter", "filter", (keep,)))
+    if options.flat_map is not None:
+        calls.append(Call("flat_map", "flat_map", (options.flat_map,)))
+    return calls
+
+
+def _plain_rows(
+    source: Source, options: Options, order: Order, start: Start | None, form: Form
+) -> list[Call]:
     calls = source_calls(source, order)
     if source.takes_blocks:
         calls.append(Call("read", "unbatch"))
@@ -322,16 +352,9 @@ def rows_in_order(
     if source.decode is not None:
         calls.append(_map("parse", source.decode, options))
     if options.processes_of("parse"):
-        calls.append(_python_parse(source, options, form or Form()))
+        calls.append(_python_parse(source, options, form))
     elif options.parse is not None:
         calls.append(_map("parse", options.parse, options))
-    make = _row_maker(source, options)
-    calls += stored(source, options, order, threads(source, options), make=make)
-    if options.filter is not None:
-        keep = functools.partial(condition, predicate=options.filter)
-        calls.append(Call("filter", "filter", (keep,)))
-    if options.flat_map is not None:
-        calls.append(Call("flat_map", "flat_map", (options.flat_map,)))
     return calls
 
 
@@ -365,8 +388,8 @@ def _python_parse(source: Source, options: Options, form: Form) -> Call:
 
 
 def _row_maker(source: Source, options: Options) -> Callable[..., Any] | None:
-    """Returns what a store makes single rows with, where parse runs in worker processes."""
-    if options.cache is None or not options.processes_of("parse"):
+    """Returns what makes single rows, where parse runs in worker processes."""
+    if not options.processes_of("parse"):
         return None
     sample = functools.partial(sample_plan, source, options)
     parse: Any = options.parse

@@ -37,6 +37,8 @@ def order_of(source: Source, options: Options, request: stages.Request) -> dict[
         "flat_map": _content(options.flat_map),
         "shard": list(request.shard),
     }
+    if options.skips:
+        order["on_error"] = "skip"
     if not source.indexed:
         order["interleave"] = options.interleave
     if buffered:
@@ -76,6 +78,8 @@ def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         old, new = before.get(name), now.get(name)
         if old == new or not _comparable(old, new):
             continue
+        if name == "on_error" and old is None:
+            continue  # what has been read without an error has no row to skip
         if name == "shard" and old and new:
             texts.append(f"the number of input pipelines was {old[1]} and is {new[1]}")
         elif any(isinstance(value, str) and ":" in value for value in (old, new)):

@@ -27,7 +27,7 @@ def terms_of(
     """
     index, count = request.shard
     counted = source.starts_anywhere or cached_in_order(source, options)
-    if options.filter or options.flat_map:
+    if options.changes_count:
         counted = False
     rows = source.num_rows if counted else None
     by_length = options.bucket_boundaries is not None

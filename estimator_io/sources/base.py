@@ -8,8 +8,11 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from estimator_io.errors import OptionError
+from estimator_io.ops import locate
 from estimator_io.plan.calls import Call, Named
 from estimator_io.plan.start import Start
+from estimator_io.sources.skipped import Skipped
 
 __all__ = ["Order", "Source"]
 
@@ -66,8 +69,13 @@ class Source(abc.ABC):
       holds_arrays: whether taking a row by its number costs neither reading nor parsing.
       files: the files that the rows depend on.
       class_names: the classes that integer labels stand for, where the source knows them.
+      decode_located: turns blocks of what `located_calls` yields into rows, where `calls` does that
+        by itself; None where `decode` and `decode_batch` do it.
+      names_faults: whether what fails in the source is an error that names the row.
     """
 
+    decode_located: Any = None
+    names_faults: bool = True
     decode: Any = None
     decode_batch: Any = None
     read_row: Any = None
@@ -107,6 +115,51 @@ class Source(abc.ABC):
     def take_calls(self, order: Order) -> list[Call]:
         """Returns maps that turn a batch of row numbers into a batch of these rows."""
         raise NotImplementedError(f"{type(self).__name__} has no random access")
+
+    def located_calls(self, order: Order, note: Any) -> list[Call]:
+        """Returns the calls that yield (where, row) in `order`, blocks of both with `takes_blocks`.
+
+        Args:
+          order: as for `calls`.
+          note: called with the `where` (int64, which `place` understands) of what cannot be read,
+            and why; the source goes on behind it. None where that is an error.
+
+        Raises:
+          OptionError: rows of this source cannot be told apart.
+        """
+        del order, note
+        raise OptionError(
+            f"key and on_error='skip' need rows that can be told apart. Received:"
+            f" {self.describe()}. Expected: files, arrays, records, lines, tables or a function;"
+            " in a mixture give them to the input functions that are mixed."
+        )
+
+    @property
+    def key_of(self) -> Any:
+        """A function of (where, row) of one row, or of a block, that returns the keys: string."""
+        return locate.number_key
+
+    @property
+    def tells_rows(self) -> bool:
+        """Whether rows can be told apart."""
+        return type(self).located_calls is not Source.located_calls
+
+    def list_skipped_in(self, folder: str | None) -> None:
+        """Says where what is skipped is listed if the user names no other place."""
+        self.skipped.folder = folder
+
+    def place(self, where: int) -> dict[str, Any]:
+        """Returns where row `where` stands: file, and record, line or row."""
+        return {"row": where}
+
+    def first_damage(self) -> str | None:
+        """Returns what is wrong with the first unreadable part of the source, by a full look."""
+        return None
+
+    @functools.cached_property
+    def skipped(self) -> Skipped:
+        """The rows of this source that were skipped."""
+        return Skipped(self.place)
 
     @abc.abstractmethod
     def identity(self) -> Any:

@@ -62,10 +62,19 @@ class FunctionSource(Source):
 
     def calls(self, order: Order) -> list[Call]:
         """Returns: the Dataset, sharded, shuffled through a buffer and repeated."""
+        return self._calls(order, [])
+
+    def located_calls(self, order: Order, note: Any) -> list[Call]:
+        """Returns the same rows in the same order, each with its number in the Dataset."""
+        del note
+        return self._calls(order, [Call("source", "enumerate")])
+
+    def _calls(self, order: Order, numbering: list[Call]) -> list[Call]:
         index, count = order.shard
         calls = [Call("source", self._function)]
         if self._batched:
             calls.append(Call("source", "unbatch"))
+        calls += numbering
         if count > 1:
             calls.append(Call("shard", "shard", (count, index)))
         if order.shuffle:

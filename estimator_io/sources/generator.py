@@ -50,10 +50,10 @@ class GeneratorSource(FunctionSource):
         """Returns the function or iterable; what it reads is beyond what can be told."""
         return (self._elements, self._signature.arguments())
 
-    def calls(self, order: Order) -> list[Call]:
+    def _calls(self, order: Order, numbering: list[Call]) -> list[Call]:
         """Returns: the rows, sharded, shuffled through a buffer and repeated."""
         kwargs = {"elements": self._function, **self._signature.arguments()}
-        return [Call("source", generated_rows, (), kwargs), *super().calls(order)[1:]]
+        return [Call("source", generated_rows, (), kwargs), *super()._calls(order, numbering)[1:]]
 
 
 class SequenceSource(Source):

@@ -11,6 +11,7 @@ import numpy as np
 
 from estimator_io.errors import NoDataError, OptionError, SourceError
 from estimator_io.ops import indexed_records as ops
+from estimator_io.ops import locate
 from estimator_io.plan.calls import Call, Named
 from estimator_io.plan.identity import sample
 from estimator_io.plan.parallel import parallel
@@ -81,10 +82,35 @@ class IndexedRecords(TableSource):
         self.decode = decode
         self.decode_batch = decode_batch
         self.served = served
+        self._paths, self._index, self._first_rows = files, index, found[2]
         self._mean_bytes = max(1, int(found[1].mean()))
         self._take_records = functools.partial(
             ops.take_records, contents=contents, files=files, index=index
         )
+
+    def located_calls(self, order: Order, note: Any) -> list[Call]:
+        """Returns blocks of (number, record); a damaged record is an error that names it."""
+        del note
+        take = functools.partial(locate.rows_at, take=self._take_records)
+        return [
+            *self.index_calls(order),
+            Call("read", "batch", (blocks(None, self._mean_bytes)[0],)),
+            *([] if self._rows is None else [self._take(self._rows, order)]),
+            Call("read", "map", (take,), parallel(order.read_calls)),
+        ]
+
+    @property
+    def key_of(self) -> functools.partial[Any]:
+        """Keys are path#record, from 0."""
+        first_rows = self._first_rows
+        keys = ops.record_keys(files=self.files, index=(None, None, first_rows))
+        recipe = functools.partial(ops.record_keys, files=self._paths, index=self._index)
+        return functools.partial(locate.listed_key, keys=Named("keys", keys, recipe))
+
+    def place(self, where: int) -> dict[str, Any]:
+        """Returns the file and the record in it."""
+        file = int(np.searchsorted(self._first_rows, where, side="right")) - 1
+        return {"file": self.files[file], "record": int(where - self._first_rows[file])}
 
     def identity(self) -> Any:
         """Returns size and time of change of the files, and which rows are kept."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import functools
 from collections.abc import Sequence
@@ -9,6 +10,8 @@ from typing import Any
 
 from estimator_io.errors import NoDataError, OptionError
 from estimator_io.ops import lines as line_ops
+from estimator_io.ops import locate
+from estimator_io.ops.csv import line_number
 from estimator_io.plan.calls import Call, Named
 from estimator_io.plan.parallel import number_or_autotune, parallel
 from estimator_io.sources.base import Order, Source
@@ -106,6 +109,38 @@ class LineTable(TableSource):
         if "names" in decode.keywords:
             decode = functools.partial(decode, contents=contents)
         self._decode_lines = decode
+        self._contents, self._index = contents, index
+        self.decode_located = decode
+
+    def located_calls(self, order: Order, note: Any) -> list[Call]:
+        """Returns blocks of (row, (line, file, place)), not parsed yet."""
+        del note
+        take = functools.partial(locate.rows_at, take=self._take_lines)
+        mean_bytes = self.row_bytes + int(self._lengths.mean())
+        return [
+            *self.index_calls(order),
+            Call("read", "batch", (blocks(None, mean_bytes)[0],)),
+            *([] if self._rows is None else [self._take(self._rows, order)]),
+            Call("read", "map", (take,), parallel(order.read_calls)),
+        ]
+
+    @property
+    def key_of(self) -> functools.partial[Any]:
+        """Keys are path:line, from 1."""
+        told = {"files": self.files, "contents": self._contents, "index": self._index}
+        values = {n: v.value if isinstance(v, Named) else v for n, v in told.items()}
+        keys = Named(
+            "keys", locate.line_keys(**values), functools.partial(locate.line_keys, **told)
+        )
+        return functools.partial(locate.listed_key, keys=keys)
+
+    def place(self, where: int) -> dict[str, Any]:
+        """Returns the file, the line from 1, and the byte where it begins."""
+        starts, _, first_rows = self._index.value
+        file = bisect.bisect_right(first_rows.tolist(), where) - 1
+        offset = int(starts[where])
+        line = line_number(offset, self._contents.value[file])
+        return {"file": self.files[file], "line": line, "offset": offset}
 
     def identity(self) -> Any:
         """Returns the layout, and size and time of change of the files."""
@@ -154,6 +189,7 @@ class LineStream(Source):
         self.waits = any("://" in file for file in files.value)
         self._layout = layout
         self._decode_lines = decode
+        self.decode_located = decode
         heads = (
             head_lines(file, layout, rows=MEASURED_LINES + layout.header)[layout.header :]
             for file in files.value
@@ -181,6 +217,35 @@ class LineStream(Source):
 
     def calls(self, order: Order) -> list[Call]:
         """Returns: files in order, their lines interleaved, shuffled through a buffer, parsed."""
+        parse = functools.partial(line_ops.parse_stream, parse=self._decode_lines)
+        parsed, split = blocks(order.block, STREAM_ROW_BYTES)
+        return [
+            *self._line_calls(order),
+            Call("read", "batch", (parsed,)),
+            Call("parse", "map", (parse,), parallel(order.read_calls)),
+            *split,
+        ]
+
+    def located_calls(self, order: Order, note: Any) -> list[Call]:
+        """Returns blocks of (where, (line, file, place)), not parsed yet."""
+        del note
+        return [
+            *self._line_calls(order),
+            Call("read", "batch", (blocks(None, STREAM_ROW_BYTES)[0],)),
+            Call("read", "map", (line_ops.locate_stream,), parallel(order.read_calls)),
+        ]
+
+    @property
+    def key_of(self) -> functools.partial[Any]:
+        """Keys are path:line, from 1."""
+        return functools.partial(locate.place_key, files=self._files, sign=":")
+
+    def place(self, where: int) -> dict[str, Any]:
+        """Returns the file and the line, from 1."""
+        line, file = divmod(where, line_ops.MOST_FILES)
+        return {"file": self._files.value[file], "line": line}
+
+    def _line_calls(self, order: Order) -> list[Call]:
         files, numbers, shard = self._shard(order)
         facts = dataclasses.asdict(self._layout)
         del facts["quoted"]
@@ -198,14 +263,7 @@ class LineStream(Source):
         else:
             rest = [] if shard is None else [Call("shard", "shard", shard)]
             calls = [Call("source", line_ops.read_lines, (), kwargs), *rest, *repeat_calls(order)]
-        parse = functools.partial(line_ops.parse_stream, parse=self._decode_lines)
-        parsed, split = blocks(order.block, STREAM_ROW_BYTES)
-        return [
-            *calls,
-            Call("read", "batch", (parsed,)),
-            Call("parse", "map", (parse,), parallel(order.read_calls)),
-            *split,
-        ]
+        return calls
 
     def _shard(self, order: Order) -> tuple[Named, Named, tuple[int, int] | None]:
         """Shares out whole files where there are enough of them, else single lines."""

@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import NoDataError, OptionError, SourceError
-from estimator_io.ops import parquet
+from estimator_io.ops import locate, parquet
 from estimator_io.plan.calls import Call, Named
 from estimator_io.plan.parallel import parallel
 from estimator_io.sources.base import Order, Source
@@ -116,10 +116,31 @@ class ParquetSource(Source):
 
     def calls(self, order: Order) -> list[Call]:
         """Returns: row groups in order, their rows, in blocks."""
+        return self._calls(order, {})
+
+    def located_calls(self, order: Order, note: Any) -> list[Call]:
+        """Returns the same rows in the same order, with their numbers over all files."""
+        return self._calls(order, {"located": True, "note": note})
+
+    @property
+    def key_of(self) -> functools.partial[Any]:
+        """Keys are path#row_group/row, the row counted in its file, from 0."""
+        told = {"files": self._files, "groups": self._groups}
+        values = {name: named.value for name, named in told.items()}
+        recipe = functools.partial(parquet.row_keys, **told)
+        keys = Named("keys", parquet.row_keys(**values), recipe)
+        return functools.partial(locate.listed_key, keys=keys)
+
+    def place(self, where: int) -> dict[str, Any]:
+        """Returns the file, the row group and the row in the file, from 0."""
+        file, group, row = parquet.row_place(where, self._groups.value)
+        return {"file": self._files.value[file], "row_group": group, "row": row}
+
+    def _calls(self, order: Order, locating: Mapping[str, Any]) -> list[Call]:
         index, count = order.shard
         by_group = count <= self.num_groups
         first, step = (index, count) if by_group else (0, 1)
-        facts = {**self._tables, **self._facts}
+        facts = {**self._tables, **self._facts, **locating}
         if not by_group:
             facts["shard"] = order.shard
         at_once = parallel(order.read_calls or READS_AT_ONCE)

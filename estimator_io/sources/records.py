@@ -11,13 +11,15 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import NoDataError, OptionError, SourceError
-from estimator_io.ops import example
+from estimator_io.ops import damage, example, locate
 from estimator_io.ops.indexed_records import HEAD_BYTES, record_length
+from estimator_io.ops.lines import MOST_FILES
 from estimator_io.plan.calls import Call, Named
 from estimator_io.plan.parallel import number_or_autotune
 from estimator_io.sources.base import Order, Source
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 from estimator_io.sources.files import FileList
+from estimator_io.sources.located import located_files
 from estimator_io.sources.table import file_identity, relative_paths
 
 __all__ = ["RecordSource"]
@@ -41,6 +43,8 @@ class RecordSource(Source):
       NoDataError: no file holds a record.
       SourceError: the first record cannot be read.
     """
+
+    names_faults = False
 
     def __init__(
         self,
@@ -106,6 +110,30 @@ class RecordSource(Source):
         kwargs |= {"buffer_size": order.buffer_size, "seed": order.seed, "shard": shard}
         epoch = functools.partial(example.records_of_epoch, **kwargs)
         return [epoch_numbers(order), Call("shuffle", "flat_map", (epoch,))]
+
+    def located_calls(self, order: Order, note: Any) -> list[Call]:
+        """Returns the same records in the same order, with the number of file and record."""
+        return located_files(self._files, order, self._reader(note))
+
+    @property
+    def key_of(self) -> functools.partial[Any]:
+        """Keys are path#record, from 0."""
+        return functools.partial(locate.place_key, files=self._files, sign="#")
+
+    def _reader(self, note: Any) -> functools.partial[Any]:
+        told = {"compression": self._compression}
+        if note is None:
+            return functools.partial(damage.numbered_records, **told)
+        return functools.partial(damage.sound_records, **told, note=note)
+
+    def place(self, where: int) -> dict[str, Any]:
+        """Returns the file and the record in it."""
+        number, file = divmod(where, MOST_FILES)
+        return {"file": self._files.value[file], "record": number}
+
+    def first_damage(self) -> str | None:
+        """Returns the first damaged record of all files."""
+        return damage.first_damage(self._files.value, compression=self._compression)
 
     def _shard(self, order: Order) -> tuple[Named, tuple[int, int] | None]:
         """Shares out whole files where there are enough of them, else single records."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import os
@@ -12,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from estimator_io.errors import NoDataError, SourceError
-from estimator_io.ops import rows
+from estimator_io.ops import locate, rows
 from estimator_io.ops.order import epoch_in_order, epoch_order
 from estimator_io.plan.calls import Call, Named
 from estimator_io.plan.identity import sample
@@ -132,6 +133,23 @@ class TableSource(Source):
         """Returns: the rows that the split keeps, and the rows of the arrays."""
         chosen = [] if self._rows is None else [self._take(self._rows, order)]
         return [*chosen, self._take(self._named, order)]
+
+    def located_calls(self, order: Order, note: Any) -> list[Call]:
+        """Returns the same rows in the same order, each with its index; none of them can fail."""
+        del note
+        *calls, taking = self.calls(order)
+        (take,) = taking.args
+        located = functools.partial(locate.rows_at, take=take)
+        return [*calls, dataclasses.replace(taking, args=(located,))]
+
+    @property
+    def key_of(self) -> Any:
+        """Keys are the paths of files, else the indices of the rows."""
+        return locate.path_key if self.files else locate.number_key
+
+    def place(self, where: int) -> dict[str, Any]:
+        """Returns the file, or the row."""
+        return {"file": os.fspath(self.files[where])} if self.files else {"row": where}
 
     def _take(self, columns: Any, order: Order) -> Call:
         most = EMBEDDED_BYTES if order.split is None else EMBEDDED_BYTES_OF_SERVICE

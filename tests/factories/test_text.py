@@ -95,7 +95,7 @@ def test_many_lines_are_shuffled_over_the_whole_file(write, draw):
 def test_the_key_names_the_feature_and_stages_run(write, draw):
     path = write("a.txt", "b a\nc\n")
     fn = estimator_io.text_input_fn(
-        path, key="verse", batch_size=2, parse=lambda f: tf.strings.length(f["verse"])
+        path, feature="verse", batch_size=2, parse=lambda f: tf.strings.length(f["verse"])
     )
     assert [batch.tolist() for batch in draw(lambda: fn("eval"))] == [[3, 1]]
 

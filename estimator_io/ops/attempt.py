@@ -81,8 +81,11 @@ def blank_part(spec):
         indices = tf.zeros([0, rank], tf.int64)
         return tf.SparseTensor(indices, tf.zeros([0], spec.dtype), tf.constant(shape, tf.int64))
     if isinstance(spec, tf.RaggedTensorSpec):
+        inner = [size or 0 for size in spec.shape[spec.ragged_rank + 1 :]]
         return tf.RaggedTensor.from_tensor(
-            tf.zeros([0] * (spec.ragged_rank + 1), spec.dtype), ragged_rank=spec.ragged_rank
+            tf.zeros([0] * (spec.ragged_rank + 1) + inner, spec.dtype),
+            ragged_rank=spec.ragged_rank,
+            row_splits_dtype=spec.row_splits_dtype,
         )
     raise TypeError(f"nothing can stand for {spec}")
 

@@ -17,6 +17,7 @@ import tensorflow as tf
 from estimator_io.errors import EstimatorIOError
 from estimator_io.pipeline import probe, stages
 from estimator_io.pipeline.build import build_checked
+from estimator_io.pipeline.faults import GUARD
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.reading import first_elements, leaves_of
 from estimator_io.pipeline.structure import spell_shape
@@ -169,7 +170,8 @@ def _batch_plan(
     request = dataclasses.replace(
         request, batch_size=batch_size or 1, passes=None, start=None, shard=(0, 1)
     )
-    return stages.plan_pipeline(source, plain, request)
+    plan = stages.plan_pipeline(source, plain, request)
+    return Plan(tuple(call for call in plan.calls if call.stage != GUARD))
 
 
 def _one_bucket(options: Options) -> dict[str, Any]:

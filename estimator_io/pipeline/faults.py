@@ -29,7 +29,7 @@ def naming_faults(source: Source, options: Options, request: Any) -> list[Call]:
     """Returns the call that names the row where the pipeline fails, if it needs one."""
     if options.skips or not is_silent(source, options):
         return []
-    if options.service is not None and request.training:
+    if options.cache is not None or (options.service is not None and request.training):
         return []  # the workers of a service fail on their own
     eager = tf.executing_eagerly()
     explain = functools.partial(_raise_fault, source, options, request.shard, eager)

@@ -38,6 +38,7 @@ class Claims:
         self.table = table
         self._epoch = epoch
         self.patience = LEAST_PATIENCE
+        self._gone = np.zeros(0, np.uint64)  # tokens of readers that were waited for in vain
 
     def take(self, rows: np.ndarray, token: int) -> np.ndarray:
         """Claims `rows` for `token` and returns which of them it got, bool [rows]."""
@@ -54,7 +55,16 @@ class Claims:
         stamps = self.table[rows]
         age = self._now().astype(np.int64) - (stamps & _TIME_MASK).astype(np.int64)
         # A claim from the future is one of a host whose clock runs ahead.
-        return (stamps != 0) & (np.abs(age) < int(self.patience * 1000))
+        held = (stamps != 0) & (np.abs(age) < int(self.patience * 1000))
+        return held & ~np.isin(stamps >> _TIME_BITS, self._gone)
+
+    def give_up(self, rows: np.ndarray) -> None:
+        """Counts the readers that claimed `rows` as gone, so that nobody waits for them again.
+
+        Most are: a call of train that ends leaves claims on the rows that it had under way. One
+        that is merely slow makes its rows twice.
+        """
+        self._gone = np.union1d(self._gone, self.table[rows] >> _TIME_BITS)
 
     def drop(self, rows: np.ndarray) -> None:
         """Gives up the claims on `rows`."""

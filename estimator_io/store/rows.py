@@ -16,6 +16,8 @@ from estimator_io.store.layout import Layout
 
 __all__ = ["Block", "Counts", "Rows", "grown", "pack_record", "unpack_record"]
 
+# Seconds to wait for rows that another reader has claimed, once for each such reader.
+MOST_WAIT = 2.0
 _POLL_SECONDS = 0.003
 
 
@@ -160,9 +162,13 @@ class Rows(abc.ABC):
 
     def await_others(self, rows: np.ndarray) -> None:
         """Returns when each of `rows` is there, or nobody seems to be making it."""
+        limit = time.monotonic() + MOST_WAIT
         while True:
             rows = rows[~self.present(rows)]
             if not len(rows) or not self.claims.held(rows).any():
+                return
+            if time.monotonic() > limit:
+                self.claims.give_up(rows)
                 return
             time.sleep(_POLL_SECONDS)
 

@@ -156,7 +156,8 @@ def test_the_others_arrive_and_what_is_skipped_is_counted_and_listed(tmp_path, d
 @pytest.mark.parametrize("case", CASES)
 def test_an_error_names_the_first_row_that_cannot_be_read(tmp_path, draw, case, how):
     make, skipped, _ = CASES[case]
-    fn = make(tmp_path)(batch_size=2)
+    index = {"index": False} if case.startswith("record") else {}
+    fn = make(tmp_path)(batch_size=2, **index)
     with pytest.raises(tf.errors.OpError) as caught:
         draw(lambda: fn("eval"), how)
     assert skipped[0][0] in str(caught.value)
@@ -311,16 +312,12 @@ def test_numbers_of_rows_are_not_known_where_some_may_be_skipped():
         assert len(list(changed.dataset("eval"))) == (2 if "filter" in options else 3)
 
 
-@pytest.mark.parametrize("cache", ["memory", "folder"])
-def test_a_cache_holds_the_rows_that_are_left(tmp_path, draw, cache):
-    fn = rows_refused_by_parse(tmp_path)(
-        batch_size=2,
-        on_error="skip",
-        cache="memory" if cache == "memory" else str(tmp_path / "cache"),
-    )
-    for _ in range(2):
-        batches = draw(lambda: fn("eval"))
-        assert [x for batch in batches for x in batch["x"].tolist()] == [0, 1, 3, 4]
+@pytest.mark.parametrize("option", ["cache", "service"])
+@pytest.mark.parametrize("located", [{"on_error": "skip"}, {"key": True}])
+def test_rows_that_know_where_they_stand_are_neither_cached_nor_sent(tmp_path, option, located):
+    others = {"cache": {"cache": "memory"}, "service": {"service": "local", "position": "restart"}}
+    with pytest.raises(OptionError, match=f"{option}=.*do not go together yet"):
+        rows_refused_by_parse(tmp_path)(batch_size=2, **located, **others[option])
 
 
 def test_the_first_skipped_row_is_logged_and_none_is_listed_twice(tmp_path, draw, caplog):

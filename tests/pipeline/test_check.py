@@ -188,7 +188,7 @@ def test_the_look_of_the_first_call_reads_a_few_rows_and_none_where_a_cache_keep
     assert 0 < len(seen) <= 16
     seen.clear()
     fn.replace(cache="memory", memory_limit="1TB").check("train")
-    assert len(seen) <= 1008
+    assert len(seen) <= 1000 + 32  # one batch, and the rows under way
     seen.clear()
     fn.replace(check=False)("train")
     assert seen == []

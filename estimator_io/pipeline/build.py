@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import OptionError, StructureError
-from estimator_io.pipeline.options import PYTHON_STAGES
+from estimator_io.pipeline.option_checks import PYTHON_STAGES
 from estimator_io.pipeline.python_stages import is_python_stage
 from estimator_io.pipeline.structure import check_element, check_same, spell
 from estimator_io.plan.calls import Call, Plan

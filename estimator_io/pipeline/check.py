@@ -20,6 +20,7 @@ from estimator_io.pipeline.build import build_checked
 from estimator_io.pipeline.faults import GUARD
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.reading import first_elements, leaves_of
+from estimator_io.pipeline.request import Request
 from estimator_io.pipeline.structure import spell_shape
 from estimator_io.plan.calls import Call, Plan
 from estimator_io.sources.base import Order, Source
@@ -78,7 +79,7 @@ class Report:
         return "\n".join([f"{head}{number} problem{'s' if number > 1 else ''}", *lines])
 
 
-def look(source: Source, options: Options, requests: list[stages.Request]) -> Report:
+def look(source: Source, options: Options, requests: list[Request]) -> Report:
     """Returns what one batch of each request shows."""
     began = time.monotonic()
     problems: list[Problem] = []
@@ -93,9 +94,7 @@ def look(source: Source, options: Options, requests: list[stages.Request]) -> Re
     return Report(tuple(seen.values()), modes, time.monotonic() - began)
 
 
-def look_for_errors(
-    source: Source, options: Options, request: stages.Request, rows: int
-) -> list[Problem]:
+def look_for_errors(source: Source, options: Options, request: Request, rows: int) -> list[Problem]:
     """Returns what the first `rows` rows show, for the look that training makes by itself.
 
     What the pipeline itself raises is left to the pipeline.
@@ -112,7 +111,7 @@ def look_for_errors(
         return []
 
 
-def look_for_endless(source: Source, options: Options, request: stages.Request) -> Problem | None:
+def look_for_endless(source: Source, options: Options, request: Request) -> Problem | None:
     """Returns the problem of an evaluation or a prediction that never ends, if it is one."""
     if request.mode == "train":
         return None
@@ -132,7 +131,7 @@ def look_for_endless(source: Source, options: Options, request: stages.Request) 
     )
 
 
-def _of_mode(source: Source, options: Options, request: stages.Request) -> Iterator[Problem]:
+def _of_mode(source: Source, options: Options, request: Request) -> Iterator[Problem]:
     endless = look_for_endless(source, options, request)
     if endless is not None:
         yield endless
@@ -153,9 +152,7 @@ def _spell_error(error: Exception) -> str:
     return f"{type(error).__name__}: {message}"
 
 
-def _batch_plan(
-    source: Source, options: Options, request: stages.Request, batch_size: int | None
-) -> Plan:
+def _batch_plan(source: Source, options: Options, request: Request, batch_size: int | None) -> Plan:
     """Returns the plan of a pipeline that reads no further than its first batch."""
     plain = dataclasses.replace(
         options,
@@ -297,9 +294,7 @@ def _same(one: Any, other: Any) -> bool:
     )
 
 
-def _between_modes(
-    source: Source, options: Options, requests: list[stages.Request]
-) -> Iterator[Problem]:
+def _between_modes(source: Source, options: Options, requests: list[Request]) -> Iterator[Problem]:
     """Looks whether augmentation changes a rank or a known dimension."""
     try:
         specs = []

@@ -10,6 +10,7 @@ from estimator_io.pipeline import memory, stages
 from estimator_io.pipeline.cache import cached_in_order, without_idle_cache
 from estimator_io.pipeline.device import present
 from estimator_io.pipeline.options import Options
+from estimator_io.pipeline.request import takes_seed
 from estimator_io.service.settings import Service
 from estimator_io.sources.base import Source
 
@@ -90,7 +91,7 @@ def _function(
     processes = options.processes_of(stage)
     if processes is not None and function is getattr(options, stage):
         at_once = f", in {processes} process{'es' if processes > 1 else ''}"
-    seeded = ", seeded" if stage in _SEEDED and stages.takes_seed(function) else ""
+    seeded = ", seeded" if stage in _SEEDED and takes_seed(function) else ""
     return spell_function(function) + at_once + seeded + (f", {note}" if note else "")
 
 

@@ -16,6 +16,7 @@ from estimator_io.pipeline.build import build_checked
 from estimator_io.pipeline.description import describe
 from estimator_io.pipeline.device import on_host, to_device
 from estimator_io.pipeline.options import Options
+from estimator_io.pipeline.request import Request
 from estimator_io.pipeline.shards import shard_of
 from estimator_io.pipeline.weights import weights_into_features
 from estimator_io.plan.calls import Named, Plan
@@ -250,9 +251,9 @@ class InputFn:
         mode: str | None,
         params: Mapping[str, Any] | None = None,
         context: Any = None,
-    ) -> stages.Request:
+    ) -> Request:
         """Returns what one call in `mode` asks of the pipeline, for `plan`."""
-        return stages.Request(
+        return Request(
             mode=self._resolve_mode(mode),
             batch_size=self._batch_size(params, context),
             seed=self.seed,
@@ -260,7 +261,7 @@ class InputFn:
             mode_blind=self._mode_blind,
         )
 
-    def plan(self, request: stages.Request) -> Plan:
+    def plan(self, request: Request) -> Plan:
         """Returns the calls that build the pipeline for `request`, within its memory_limit."""
         options = memory.within_limit(self.source, self.options, request)
         if request.mode in self._prefetch:
@@ -358,7 +359,7 @@ class InputFn:
             size = context.get_per_replica_batch_size(size)
         return size
 
-    def _build(self, request: stages.Request) -> tf.data.Dataset:
+    def _build(self, request: Request) -> tf.data.Dataset:
         self._require_batches(request)
         self._require_no_problem(request)
         dataset = self._built(request)
@@ -370,7 +371,7 @@ class InputFn:
         self._prefetch[request.mode] = options.prefetch
         return self._built(request)
 
-    def _built(self, request: stages.Request) -> tf.data.Dataset:
+    def _built(self, request: Request) -> tf.data.Dataset:
         plan = on_host(self.plan(request))
         if self._service is None or not request.training:
             return build_checked(plan)
@@ -387,7 +388,7 @@ class InputFn:
         self._service.keep_with(dataset)
         return dataset
 
-    def _require_no_problem(self, request: stages.Request) -> None:
+    def _require_no_problem(self, request: Request) -> None:
         """Raises what is certainly wrong, and warns once of what may be."""
         first = request.mode not in self._probed
         probe.require_rows(self.source, self.options, request, self._probed)
@@ -404,9 +405,7 @@ class InputFn:
                 raise SourceError(problem.text)
             logging.getLogger("estimator_io").warning("%s (check=False is silent)", problem.text)
 
-    def _with_cardinality(
-        self, dataset: tf.data.Dataset, request: stages.Request
-    ) -> tf.data.Dataset:
+    def _with_cardinality(self, dataset: tf.data.Dataset, request: Request) -> tf.data.Dataset:
         """Tells Keras how many batches there are; tf.data itself cannot see through the stages."""
         sized = self.replace(batch_size=request.batch_size) if request.batch_size else self
         number = sized.num_batches(request.mode)
@@ -418,7 +417,7 @@ class InputFn:
             return dataset
         return dataset.apply(tf.data.experimental.assert_cardinality(number))
 
-    def _require_batches(self, request: stages.Request) -> None:
+    def _require_batches(self, request: Request) -> None:
         """Refuses a training call that would end without a single step."""
         rows, size, epochs = self.num_rows, request.batch_size, self.options.epochs
         if rows is not None:

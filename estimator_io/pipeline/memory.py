@@ -21,12 +21,12 @@ from estimator_io.pipeline.memory_limit import (
     spell_bytes,
 )
 from estimator_io.pipeline.options import Options
+from estimator_io.pipeline.request import Request, buffer_size, effective_shuffle
 from estimator_io.pipeline.row_size import (
     row_bytes,
     source_row_bytes,
     spec_bytes,
 )
-from estimator_io.pipeline.stages import Request, buffer_size, effective_shuffle
 from estimator_io.plan.calls import Plan
 from estimator_io.sources.base import Source
 

@@ -16,13 +16,14 @@ import tensorflow as tf
 from estimator_io.errors import EstimatorIOError, NoDataError
 from estimator_io.pipeline import stages
 from estimator_io.pipeline.options import Options
+from estimator_io.pipeline.request import Request
 from estimator_io.plan.calls import Plan
 from estimator_io.sources.base import Source
 
 __all__ = ["require_rows"]
 
 
-def require_rows(source: Source, options: Options, request: stages.Request, done: set[str]) -> None:
+def require_rows(source: Source, options: Options, request: Request, done: set[str]) -> None:
     """Checks that at least one row reaches the batch stage, and where needed a whole batch.
 
     Args:
@@ -59,7 +60,7 @@ def require_rows(source: Source, options: Options, request: stages.Request, done
     done.add(request.mode)
 
 
-def _needed(options: Options, request: stages.Request) -> int:
+def _needed(options: Options, request: Request) -> int:
     """Returns the rows without which not a single batch would come."""
     finite = request.ordered and options.drop_remainder and options.epochs is not None
     if not finite or request.batch_size is None or options.epochs is None:

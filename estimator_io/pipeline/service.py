@@ -20,7 +20,7 @@ from estimator_io.service.connection import POLICIES, SERVICE_STAGE
 from estimator_io.sources.base import Order, Source
 
 if TYPE_CHECKING:
-    from estimator_io.pipeline.stages import Request
+    from estimator_io.pipeline.request import Request
 
 __all__ = ["numbered_calls", "request_inside", "service_calls", "source_calls"]
 

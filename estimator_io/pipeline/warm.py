@@ -12,6 +12,7 @@ from estimator_io.errors import OptionError
 from estimator_io.pipeline import stages
 from estimator_io.pipeline.cache import rows_of_cache, without_idle_cache
 from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.request import order_of_rows
 from estimator_io.plan.calls import Plan
 
 BLOCK_ROWS = 64
@@ -71,7 +72,7 @@ def warm(input_fn: Any) -> tuple[int, int]:
         for rows in counted:
             seen += len(rows)
             bar.update(len(rows))
-    order = stages.order_of_rows(source, options, request)
+    order = order_of_rows(source, options, request)
     rows = rows_of_cache(source, options, order, dataset.element_spec)
     if rows is None:
         return 0, seen

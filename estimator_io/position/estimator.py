@@ -9,8 +9,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from estimator_io.pipeline import stages
 from estimator_io.pipeline.options import Options
+from estimator_io.pipeline.request import Request
 from estimator_io.position.checkpoint import checkpoint_step
 from estimator_io.position.iterator import Beginnings
 from estimator_io.position.ledger import Ledger
@@ -23,8 +23,8 @@ __all__ = ["placed"]
 
 
 def placed(
-    source: Source, options: Options, request: stages.Request, config: Any, context: Any
-) -> stages.Request:
+    source: Source, options: Options, request: Request, config: Any, context: Any
+) -> Request:
     """Returns `request` with the start of a training call, where the Estimator makes it.
 
     A call by anything else is returned as it is: without a model_dir there is no ledger, and

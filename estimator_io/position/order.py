@@ -9,9 +9,9 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import PositionError
-from estimator_io.pipeline import stages
 from estimator_io.pipeline.cache import cached_in_order
 from estimator_io.pipeline.options import Options
+from estimator_io.pipeline.request import Request, buffer_size, effective_shuffle
 from estimator_io.plan.identity import UnhashableError, digest
 from estimator_io.position.run import Run
 from estimator_io.sources.base import Source
@@ -19,20 +19,20 @@ from estimator_io.sources.base import Source
 __all__ = ["order_of", "require_same_order"]
 
 
-def order_of(source: Source, options: Options, request: stages.Request) -> dict[str, Any]:
+def order_of(source: Source, options: Options, request: Request) -> dict[str, Any]:
     """Returns what the order of the rows depends on, by the names that the user knows it by.
 
     Stages that change values and move no row are left out: a better augmentation does not change
     the position.
     """
-    shuffled = stages.effective_shuffle(options, request)
-    held = source.rows_held(stages.buffer_size(source, options)) > 0
+    shuffled = effective_shuffle(options, request)
+    held = source.rows_held(buffer_size(source, options)) > 0
     cached = cached_in_order(source, options)
     buffered = shuffled and (cached or held or not source.indexed)
     order: dict[str, Any] = {
         "seed": request.seed,
         "source": _content(source.order_identity()),
-        "shuffle": stages.buffer_size(source, options) if buffered else shuffled,
+        "shuffle": buffer_size(source, options) if buffered else shuffled,
         "filter": _content(options.filter),
         "flat_map": _content(options.flat_map),
         "shard": list(request.shard),

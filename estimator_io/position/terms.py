@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from estimator_io.pipeline import stages
 from estimator_io.pipeline.cache import cached_in_order
 from estimator_io.pipeline.options import Options
+from estimator_io.pipeline.request import Request
 from estimator_io.position.order import order_of
 from estimator_io.position.rules import Terms
 from estimator_io.sources.base import Source
@@ -14,9 +14,7 @@ from estimator_io.sources.base import Source
 __all__ = ["terms_of"]
 
 
-def terms_of(
-    source: Source, options: Options, request: stages.Request, *, replicas: int = 1
-) -> Terms:
+def terms_of(source: Source, options: Options, request: Request, *, replicas: int = 1) -> Terms:
     """Returns the terms of one training pipeline.
 
     Args:

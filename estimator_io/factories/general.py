@@ -105,7 +105,7 @@ def input_fn(
       key: the name of a feature that tells each row from others, True for "key": a string that
         survives shuffling, batching and predict: the path of a file, path#record, path:line,
         path#row_group/row, or the index of a row of arrays (docs/bad_records.md). None gives none.
-      on_error: "raise": a row that cannot be read or parsed stops the program with an error that
+      on_error: "raise": a row that cannot be read or parsed stops the program; `InputFn.find_fault`
         names it. "skip": it is left out and listed, and what follows goes on.
       max_skipped: rows that may be skipped, each counted once, before that is an error.
       skipped_log: the file to list skipped rows in, a JSON object a line; None is

@@ -17,7 +17,6 @@ import tensorflow as tf
 from estimator_io.errors import EstimatorIOError
 from estimator_io.pipeline import probe, stages
 from estimator_io.pipeline.build import build_checked
-from estimator_io.pipeline.faults import GUARD
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.reading import first_elements, leaves_of
 from estimator_io.pipeline.request import Request
@@ -167,8 +166,7 @@ def _batch_plan(source: Source, options: Options, request: Request, batch_size: 
     request = dataclasses.replace(
         request, batch_size=batch_size or 1, passes=None, start=None, shard=(0, 1)
     )
-    plan = stages.plan_pipeline(source, plain, request)
-    return Plan(tuple(call for call in plan.calls if call.stage != GUARD))
+    return stages.plan_pipeline(source, plain, request)
 
 
 def _one_bucket(options: Options) -> dict[str, Any]:

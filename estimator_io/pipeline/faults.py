@@ -1,16 +1,15 @@
-"""Which row it was: a pipeline that fails without saying so is looked through for it."""
+"""Which row it was: a source is looked through for the first one that cannot be read."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-from estimator_io.errors import EstimatorIOError, OptionError, SourceError
-from estimator_io.ops.guard import guarded
+from estimator_io.errors import SourceError
+from estimator_io.ops.attempt import plain_text
 from estimator_io.pipeline.located import located_rows
 from estimator_io.pipeline.options import Options
 from estimator_io.plan.calls import Call, Plan
@@ -18,48 +17,33 @@ from estimator_io.plan.parallel import tf_options
 from estimator_io.sources.base import Order, Source
 from estimator_io.sources.skipped import spell_place
 
-__all__ = ["GUARD", "is_silent", "naming_faults"]
+__all__ = ["first_fault"]
 
-# The stage whose calls a printed program leaves out: it has TensorFlow's own errors.
-GUARD = "name faults"
 THREADS = 2
 
 
-def naming_faults(source: Source, options: Options, request: Any) -> list[Call]:
-    """Returns the call that names the row where the pipeline fails, if it needs one."""
-    if options.skips or not is_silent(source, options):
-        return []
-    if options.cache is not None or (options.service is not None and request.training):
-        return []  # the workers of a service fail on their own
-    eager = tf.executing_eagerly()
-    explain = functools.partial(_raise_fault, source, options, request.shard, eager)
-    return [Call(GUARD, "apply", (functools.partial(guarded, explain=explain),))]
+def first_fault(source: Any, options: Options, shard: tuple[int, int] = (0, 1)) -> str | None:
+    """Returns which row cannot be read, decoded or parsed, and why; None where all can.
 
+    The source is looked through in the order of its files, up to the first bad row.
 
-def is_silent(source: Source, options: Options) -> bool:
-    """Whether reading or parsing a row may fail with an error that does not say which row."""
-    return not source.names_faults or source.decode is not None or _parse(options) is not None
-
-
-def _parse(options: Options) -> Callable[..., Any] | None:
-    """Returns the parse function, unless it runs in worker processes, whose errors name the row."""
-    return None if options.processes_of("parse") else options.parse
-
-
-def _raise_fault(source: Any, options: Options, shard: tuple[int, int], eager: bool) -> None:
-    """Raises an error that names the first row that cannot be read; returns where none is found.
+    Args:
+      source: of the rows; a mixture is looked through part by part.
+      options: of the pipeline; the stages up to parse count.
+      shard: the part of the rows to look through.
 
     Raises:
-      SourceError: a part of the source is damaged, or decoding or parsing a row fails.
+      OptionError: rows of this source cannot be told apart.
     """
-    for part, told in getattr(source, "parts", [(source, options)]):
-        _look_through(part, told, shard, eager)
+    parts = getattr(source, "parts", [(source, options)])
+    found = (_look_through(part, told, shard) for part, told in parts)
+    return next((fault for fault in found if fault is not None), None)
 
 
-def _look_through(source: Source, options: Options, shard: tuple[int, int], eager: bool) -> None:
+def _look_through(source: Source, options: Options, shard: tuple[int, int]) -> str | None:
     damage = source.first_damage()
     if damage is not None:
-        raise SourceError(f"{damage}. {_HINT}")
+        return damage
 
     def stop(where: int, error: str, **_: Any) -> None:
         found.append(f"{spell_place(source.place(where))}: {error}")
@@ -67,21 +51,16 @@ def _look_through(source: Source, options: Options, shard: tuple[int, int], eage
 
     found: list[str] = []
     order = Order(shuffle=False, epochs=1, seed=0, buffer_size=1, shard=shard)
-    looking = dataclasses.replace(options, on_error="skip", key=None, cache=None)
+    looking = dataclasses.replace(options, on_error="skip", key=None, cache=None, service=None)
+    # Python functions in worker processes name the row themselves.
+    parse = None if options.processes_of("parse") else options.parse
+    calls = located_rows(source, looking, order, [], parse=parse, note=stop)
+    pool = Call("options", "apply", (tf_options(THREADS, deterministic=True),))
     try:
-        calls = located_rows(source, looking, order, [], parse=_parse(options), note=stop)
-        pool = Call("options", "apply", (tf_options(THREADS, deterministic=True),))
-        _read_all(lambda: Plan((*calls, pool)).build(), eager)
-    except OptionError:
-        return  # rows of this source cannot be told apart
-    except (tf.errors.OpError, EstimatorIOError):
-        if not found:
-            return  # something else fails, whose own error shall be raised
-    if found:
-        raise SourceError(f"{found[0]}. {_HINT}")
-
-
-_HINT = "Mend or remove it, or give on_error='skip' to leave out and list such rows."
+        _read_all(lambda: Plan((*calls, pool)).build(), tf.executing_eagerly())
+    except (tf.errors.OpError, SourceError) as error:
+        return found[0] if found else plain_text(error)
+    return None
 
 
 def _read_all(build: Callable[[], Any], eager: bool) -> None:

@@ -246,6 +246,22 @@ class InputFn:
         requests = [self.request(each, params) for each in modes]
         return check.look(self.source, self.options, requests)
 
+    def find_fault(self) -> str | None:
+        """Looks through the source for the first row that cannot be read, decoded or parsed.
+
+        For when training failed with an error of TensorFlow that names no row, such as that of a
+        picture which is damaged behind a good header. Takes up to one pass.
+
+        Returns:
+          The file and the record, line or row, and what is wrong with it; None where all is well.
+
+        Raises:
+          OptionError: rows of this source cannot be told apart.
+        """
+        from estimator_io.pipeline.faults import first_fault
+
+        return first_fault(self.source, self.options)
+
     def request(
         self,
         mode: str | None,

@@ -10,7 +10,6 @@ import tensorflow as tf
 
 from estimator_io.errors import SourceError
 from estimator_io.ops.mix import mixed
-from estimator_io.pipeline.faults import is_silent
 from estimator_io.pipeline.memory import shuffle_rows
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.stages import rows_in_order
@@ -38,7 +37,6 @@ class MixtureSource(Source):
         self.holds_rows = all(
             source.holds_rows and not _drops_rows(options) for source, options in parts
         )
-        self.names_faults = not any(is_silent(source, options) for source, options in parts)
         self.waits = any(source.waits for source, _ in parts)
         names = {source.class_names for source, _ in parts}
         self.class_names = names.pop() if len(names) == 1 else None

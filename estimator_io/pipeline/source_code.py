@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from estimator_io.pipeline.faults import GUARD
 from estimator_io.plan.calls import Call, Deferred, Late, Named, Plan
 
 __all__ = ["print_plan"]
@@ -39,7 +38,6 @@ def print_plan(plan: Plan, *, mode: str) -> str:
     """
     printer = _Printer()
     lines = [printer.call(call, first=at == 0) for at, call in enumerate(plan.calls)]
-    lines = [line for line in lines if line]
     arguments = ", ".join(f"{name}" for name in printer.arguments)
     body = [f'"""The pipeline for mode {mode!r}."""', *printer.assignments, *lines]
     function = [
@@ -73,9 +71,7 @@ class _Printer:
         self._stage = ""
 
     def call(self, call: Call, *, first: bool) -> str:
-        """Returns one call as an assignment to `dataset`, "" for what only words errors better."""
-        if call.stage == GUARD:
-            return ""
+        """Returns one call as an assignment to `dataset`."""
         self._stage = call.stage
         return "dataset = " + self._call(call, "tf.data.Dataset" if first else "dataset")
 

@@ -18,7 +18,6 @@ from estimator_io.ops.order import numbered, positions, repeat_shuffled, with_se
 from estimator_io.pipeline.batching import batch_calls
 from estimator_io.pipeline.cache import cache_calls, cached_in_order, without_idle_cache
 from estimator_io.pipeline.device import device_calls
-from estimator_io.pipeline.faults import naming_faults
 from estimator_io.pipeline.located import located_batches, located_rows
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.position import after_batch, numbers_from, skip_rows
@@ -59,7 +58,6 @@ def plan_pipeline(source: Source, options: Options, request: Request) -> Plan:
     return Plan(
         (
             *_up_to_batch(source, options, inside, first),
-            *naming_faults(source, options, request),
             *service_calls(options, request, threads(source, options)),
             *_behind_batch(source, options, request),
             Call("prefetch", "prefetch", (number_or_autotune(options.prefetch),)),

@@ -71,11 +71,9 @@ class Source(abc.ABC):
       class_names: the classes that integer labels stand for, where the source knows them.
       decode_located: turns blocks of what `located_calls` yields into rows, where `calls` does that
         by itself; None where `decode` and `decode_batch` do it.
-      names_faults: whether what fails in the source is an error that names the row.
     """
 
     decode_located: Any = None
-    names_faults: bool = True
     decode: Any = None
     decode_batch: Any = None
     read_row: Any = None

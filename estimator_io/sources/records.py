@@ -44,8 +44,6 @@ class RecordSource(Source):
       SourceError: the first record cannot be read.
     """
 
-    names_faults = False
-
     def __init__(
         self,
         files: FileList,

@@ -154,15 +154,24 @@ def test_the_others_arrive_and_what_is_skipped_is_counted_and_listed(tmp_path, d
 
 @pytest.mark.parametrize("how", ["eager", "graph"])
 @pytest.mark.parametrize("case", CASES)
-def test_an_error_names_the_first_row_that_cannot_be_read(tmp_path, draw, case, how):
+def test_a_bad_row_is_an_error_and_the_first_one_is_found(tmp_path, draw, case, how):
     make, skipped, _ = CASES[case]
     index = {"index": False} if case.startswith("record") else {}
     fn = make(tmp_path)(batch_size=2, **index)
-    with pytest.raises(tf.errors.OpError) as caught:
+    with pytest.raises(tf.errors.OpError):
         draw(lambda: fn("eval"), how)
-    assert skipped[0][0] in str(caught.value)
+    if how == "eager":
+        found = fn.find_fault()
+    else:
+        with tf.Graph().as_default():
+            found = fn.find_fault()
+    assert skipped[0][0] in found
     if case.startswith(("record", "csv")):
-        assert str(tmp_path / "a.") in str(caught.value)
+        assert str(tmp_path / "a.") in found
+
+
+def test_no_fault_is_found_where_there_is_none():
+    assert estimator_io.input_fn(np.arange(5), parse=lambda x: x + 1).find_fault() is None
 
 
 @pytest.fixture

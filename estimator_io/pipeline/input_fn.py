@@ -247,7 +247,7 @@ class InputFn:
         return check.look(self.source, self.options, requests)
 
     def find_fault(self) -> str | None:
-        """Looks through the source for the first row that cannot be read, decoded or parsed.
+        """Looks for the first damaged record, else the first row that cannot be decoded or parsed.
 
         For when training failed with an error of TensorFlow that names no row, such as that of a
         picture which is damaged behind a good header. Takes up to one pass.

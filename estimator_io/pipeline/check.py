@@ -156,6 +156,7 @@ def _batch_plan(source: Source, options: Options, request: Request, batch_size: 
     plain = dataclasses.replace(
         options,
         cache=None,
+        service=None,
         shuffle=False,
         epochs=1,
         drop_remainder=False,

@@ -156,7 +156,7 @@ def sample_plan(source: Source, options: Options, stage: str, rows: int) -> Plan
       rows: rows a batch, at most, for the stages behind the batch.
     """
     size = min(options.batch_size or rows, rows)
-    changes: dict[str, Any] = {"cache": None, "epochs": 1, "shuffle": False}
+    changes: dict[str, Any] = {"cache": None, "service": None, "epochs": 1, "shuffle": False}
     changes |= {"batch_size": size, "bucket_batch_sizes": None, "drop_remainder": False}
     plain = dataclasses.replace(options, **changes)
     request = Request(mode="train", batch_size=size, seed=0)

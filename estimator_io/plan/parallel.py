@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from estimator_io.ops.runtime import with_pool
 
-__all__ = ["default_threads", "number_or_autotune", "parallel", "tf_options"]
+__all__ = ["calls_within", "default_threads", "number_or_autotune", "parallel", "tf_options"]
 
 # AUTOTUNE never runs more calls at once than the pipeline's pool has threads, and TensorFlow's own
 # pool has one a core, so waits for storage overlap no more than there are cores: on 2 cores a map
@@ -36,6 +36,11 @@ def default_threads(*, waits: bool) -> int:
 def number_or_autotune(number: int | None) -> int:
     """Returns `number`, or tf.data.AUTOTUNE for None."""
     return tf.data.AUTOTUNE if number is None else number
+
+
+def calls_within(number: int | None, cycle_length: int) -> int:
+    """Returns the calls of an interleave, which takes no more than it has files open."""
+    return number_or_autotune(None if number is None else min(number, cycle_length))
 
 
 def parallel(number: int | None, *, deterministic: bool = True) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from estimator_io.ops import lines as line_ops
 from estimator_io.ops import locate
 from estimator_io.ops.csv import line_number
 from estimator_io.plan.calls import Call, Named
-from estimator_io.plan.parallel import number_or_autotune, parallel
+from estimator_io.plan.parallel import calls_within, parallel
 from estimator_io.sources.base import Order, Source
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 from estimator_io.sources.files import FileList
@@ -249,12 +249,13 @@ class LineStream(Source):
         files, numbers, shard = self._shard(order)
         facts = dataclasses.asdict(self._layout)
         del facts["quoted"]
+        at_once = min(order.interleave, len(files.value))
         kwargs: dict[str, Any] = {
             "files": files,
             "numbers": numbers,
             **facts,
-            "cycle_length": min(order.interleave, len(files.value)),
-            "num_parallel_calls": number_or_autotune(order.read_calls),
+            "cycle_length": at_once,
+            "num_parallel_calls": calls_within(order.read_calls, at_once),
         }
         if order.shuffle:
             kwargs |= {"buffer_size": order.buffer_size, "seed": order.seed, "shard": shard}

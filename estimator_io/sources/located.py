@@ -7,7 +7,7 @@ from typing import Any
 
 from estimator_io.ops import damage, locate
 from estimator_io.plan.calls import Call, Named
-from estimator_io.plan.parallel import number_or_autotune
+from estimator_io.plan.parallel import calls_within
 from estimator_io.sources.base import Order
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 from estimator_io.sources.files import FileList
@@ -35,10 +35,11 @@ def located_files(files: FileList, order: Order, reader: Any) -> list[Call]:
         locate.file_indices(files.value, **where),
         functools.partial(locate.file_indices, files, **where),
     )
+    at_once = min(order.interleave, len(kept.value))
     reading = {
         "read": reader,
-        "cycle_length": min(order.interleave, len(kept.value)),
-        "num_parallel_calls": number_or_autotune(order.read_calls),
+        "cycle_length": at_once,
+        "num_parallel_calls": calls_within(order.read_calls, at_once),
     }
     shard = None if by_file else (count, index)
     if order.shuffle:

@@ -15,7 +15,7 @@ from estimator_io.ops import damage, example, locate
 from estimator_io.ops.indexed_records import HEAD_BYTES, record_length
 from estimator_io.ops.lines import MOST_FILES
 from estimator_io.plan.calls import Call, Named
-from estimator_io.plan.parallel import number_or_autotune
+from estimator_io.plan.parallel import calls_within
 from estimator_io.sources.base import Order, Source
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 from estimator_io.sources.files import FileList
@@ -96,11 +96,12 @@ class RecordSource(Source):
     def calls(self, order: Order) -> list[Call]:
         """Returns: files in order, their records interleaved, shuffled through a buffer."""
         files, shard = self._shard(order)
+        at_once = min(order.interleave, len(files.value))
         kwargs: dict[str, Any] = {
             "files": files,
             "compression": self._compression,
-            "cycle_length": min(order.interleave, len(files.value)),
-            "num_parallel_calls": number_or_autotune(order.read_calls),
+            "cycle_length": at_once,
+            "num_parallel_calls": calls_within(order.read_calls, at_once),
         }
         if not order.shuffle:
             rest = [] if shard is None else [Call("shard", "shard", shard)]

@@ -115,7 +115,9 @@ def tfrecord_input_fn(
             f"index={index!r} contradicts on_error='skip': what is damaged can only be passed over"
             " by reading a file from its beginning. Leave one of them out."
         )
-    if not checked.skips and is_indexed(found.value, compression, index):
+    # Workers of a service read the files themselves, which an index in this process cannot.
+    streams = checked.skips or (index is None and checked.travels)
+    if not streams and is_indexed(found.value, compression, index):
         kept = index_paths(found.value, index)
         source = IndexedRecords(found, index_files=kept, split=split, **facts)
     else:

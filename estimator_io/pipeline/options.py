@@ -150,6 +150,11 @@ class Options:
         return given.get(stage) if isinstance(given, Mapping) else given
 
     @property
+    def travels(self) -> bool:
+        """Whether other processes read the rows of training."""
+        return self.service is not None and not self.service.is_local
+
+    @property
     def skips(self) -> bool:
         """Whether rows that cannot be read are left out."""
         return self.on_error == "skip"

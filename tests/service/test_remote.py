@@ -97,7 +97,7 @@ def test_batch_map_runs_here_and_may_call_python(draw, address):
         tensor = tf.numpy_function(lambda x: seen.append(len(x)) or x, [features["x"]], tf.int64)
         return {"x": tf.ensure_shape(tensor, [None])}
 
-    fn = served(address, batch_map=note)
+    fn = served(address, batch_map=note, check=False)  # the look of the first call notes rows too
     assert len(numbers(draw(lambda: fn("train"), "graph"))) == sum(seen) == 300
 
 

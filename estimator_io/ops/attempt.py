@@ -55,11 +55,6 @@ def log_skipped(where, error):
     logging.getLogger("skipped").warning("row %d was skipped: %s", where, error)
 
 
-def stop_at_row(where, error):
-    """Raises an error that says that the row `where` cannot be read."""
-    raise ValueError(f"row {where}: {error}")
-
-
 @tf.autograph.experimental.do_not_convert
 def blank(spec):
     """Returns an element of `spec` that holds nothing: 0 for each dimension that is not known."""

@@ -14,7 +14,7 @@ from estimator_io.pipeline.stages import rows_in_order
 from estimator_io.plan.calls import Call, Plan
 from estimator_io.sources.base import Order, Source
 
-__all__ = ["TENSOR_BYTES", "row_bytes", "rows_are_alike", "source_row_bytes", "spec_bytes"]
+__all__ = ["TENSOR_BYTES", "row_bytes", "source_row_bytes", "spec_bytes"]
 
 # What a tensor costs in a cache or a buffer beside its values: a scalar that is cached took 220 B
 # in all, three of them 570 to 630 B, one in a shuffle buffer 175 B (TensorFlow 2.15.1 and 2.21.0).
@@ -38,11 +38,6 @@ def row_bytes(source: Source, options: Options, *, read: bool = True) -> int | N
         lambda: Plan(tuple(rows_in_order(source, plain, _IN_ORDER))),
         read=read,
     )
-
-
-def rows_are_alike(source: Source, options: Options) -> bool:
-    """Whether `row_bytes` was called, and found that every row has the same size."""
-    return source.measured.get(_key(options), (None, False))[1]
 
 
 def _key(options: Options) -> Any:

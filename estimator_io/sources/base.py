@@ -107,11 +107,17 @@ class Source(abc.ABC):
         """Returns the calls that yield the rows in `order`."""
 
     def index_calls(self, order: Order) -> list[Call]:
-        """Returns the calls that yield the numbers of the rows in `order`, int64 scalars."""
+        """Returns the calls that yield the numbers of the rows in `order`, int64 scalars.
+
+        Only sources with `random_access` have it, and only they are asked.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no random access")
 
     def take_calls(self, order: Order) -> list[Call]:
-        """Returns maps that turn a batch of row numbers into a batch of these rows."""
+        """Returns maps that turn a batch of row numbers into a batch of these rows.
+
+        Only sources with `random_access` have it, and only they are asked.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no random access")
 
     def located_calls(self, order: Order, note: Any) -> list[Call]:

@@ -214,6 +214,7 @@ class Rows(abc.ABC):
 
     def advance(self, token: int, rows: int) -> None:
         """Notes that the reader with `token` has come through the first `rows` rows."""
+        self.claims.beat(token)
         self._ends[token] = max(rows, self._ends.get(token, 0))
 
     def end(self, token: int) -> None:

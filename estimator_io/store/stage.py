@@ -96,7 +96,7 @@ def _stored(
             lambda number: row_of(_raw_row(number, source=caching.source, order=order)),
             input_signature=[tf.TensorSpec([], tf.int64)],
         ),
-        raw_rows=functools.partial(_raw_rows, source=caching.source, order=order, block=block),
+        raw_blocks=functools.partial(_raw_blocks, source=caching.source, order=order),
         block=block,
         drop_remainder=whole and caching.drop_remainder,
         parallel=caching.parallel,
@@ -205,12 +205,11 @@ def _raw_stream(source: Source, order: Order) -> Any:
 
 
 @tf.autograph.experimental.do_not_convert
-def _raw_rows(section: Any, *, source: Any, order: Order, block: int) -> Any:
-    """Returns the raw rows with the numbers `section`, of a source with random access."""
-    dataset: Any = tf.data.Dataset.from_tensor_slices(section).batch(block)
+def _raw_blocks(blocks: Any, *, source: Any, order: Order) -> Any:
+    """Returns the raw rows of blocks of row numbers, of a source with random access."""
     for call in source.take_calls(order):
-        dataset = getattr(dataset, call.method)(*resolve(call.args), **resolve(call.kwargs))
-    return dataset.unbatch()
+        blocks = getattr(blocks, call.method)(*resolve(call.args), **resolve(call.kwargs))
+    return blocks
 
 
 @tf.autograph.experimental.do_not_convert

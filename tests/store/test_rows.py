@@ -159,6 +159,41 @@ def test_a_reader_that_is_gone_delays_the_others_for_a_moment_alone(tmp_path):
     assert rows.claim(np.arange(3), new_token()).all()
 
 
+def test_a_reader_of_this_process_is_waited_for_while_it_works(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("estimator_io.store.claims.time.monotonic", lambda: now[0])
+    claims = Claims(np.zeros(4, np.uint64), 0.0)
+    rows, mine = np.arange(4), new_token()
+    claims.take(rows, mine)
+    claims.learn(0.01)  # seconds of a block
+    now[0] = 0.09
+    assert claims.held(rows).all()
+    claims.beat(mine)
+    now[0] = 0.18
+    assert claims.held(rows).all()
+    now[0] = 0.2
+    assert not claims.held(rows).any()
+
+
+def test_a_slow_reader_of_this_process_is_given_four_times_a_block(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("estimator_io.store.claims.time.monotonic", lambda: now[0])
+    claims = Claims(np.zeros(1, np.uint64), 0.0)
+    claims.take(np.arange(1), new_token())
+    claims.learn(0.2)
+    now[0] = 0.7
+    assert claims.held(np.arange(1)).all()
+    now[0] = 0.9
+    assert not claims.held(np.arange(1)).any()
+
+
+def test_only_so_many_readers_are_remembered():
+    claims = Claims(np.zeros(1, np.uint64), 0.0)
+    for token in range(1, 5000):
+        claims.beat(token)
+    assert len(claims._pulses) <= 1000
+
+
 def test_memory_keeps_no_more_than_its_limit():
     rows = MemoryRows(Layout(("x",), {0: Slot("int64", (10,))}, ()), 100, limit=800)
     for row in range(20):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from estimator_io.ops.image import read_image
+from estimator_io.ops.image import checked_picture, read_image
 
 
 @tf.autograph.experimental.do_not_convert
@@ -39,13 +39,14 @@ def read_image_fast(path, *, size, channels, method):
     jpeg = tf.equal(start, b"\xff\xd8\xff")
 
     def scaled():
+        whole = checked_picture(path, contents)
         decoders = [
             lambda ratio=ratio: tf.io.decode_jpeg(
-                contents, channels=channels, ratio=ratio, dct_method="INTEGER_FAST"
+                whole, channels=channels, ratio=ratio, dct_method="INTEGER_FAST"
             )
             for ratio in (1, 2, 4, 8)
         ]
-        decoded = tf.switch_case(jpeg_scale(contents, size=size), decoders)
+        decoded = tf.switch_case(jpeg_scale(whole, size=size), decoders)
         return as_bytes(tf.image.resize(decoded, size, method=method), method=method)
 
     def other():

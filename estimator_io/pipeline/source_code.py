@@ -180,7 +180,7 @@ class _Printer:
                 self.imports.add(f"import {value.__name__}{alias}")
             elif callable(value) and hasattr(value, "__code__"):
                 self._function(value)
-            elif isinstance(value, (int, float, str)):
+            elif isinstance(value, (int, float, str, bytes)):
                 self.constants[name] = value
         return {}
 

@@ -50,6 +50,29 @@ def test_a_file_that_is_no_picture_is_named(tmp_path, content):
         list(fn("eval"))
 
 
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("kind", ["jpeg", "png"])
+@pytest.mark.parametrize("lost", [1, 2, 9, 20])
+def test_a_picture_that_was_cut_short_is_named(tmp_path, kind, lost, fast):
+    encode = {"jpeg": tf.io.encode_jpeg, "png": tf.io.encode_png}[kind]
+    path = tmp_path / "short.bin"
+    path.write_bytes(encode(np.zeros((8, 8, 3), np.uint8)).numpy()[:-lost])
+    options = {"fast_decode": True, "dtype": "uint8"} if fast else {}
+    fn = estimator_io.image_input_fn(path, size=(4, 4), batch_size=1, **options)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"cut short[\s\S]*short\.bin"):
+        list(fn("eval"))
+
+
+@pytest.mark.parametrize("kind", ["jpeg", "png"])
+def test_bytes_behind_the_end_of_a_picture_do_no_harm(draw, tmp_path, kind):
+    encode = {"jpeg": tf.io.encode_jpeg, "png": tf.io.encode_png}[kind]
+    path = tmp_path / "long.bin"
+    path.write_bytes(encode(np.full((4, 4, 3), 9, np.uint8)).numpy() + b"\0" * 100)
+    fn = estimator_io.image_input_fn(path, size=(4, 4), labels=None, batch_size=1)
+    (features,) = draw(lambda: fn("eval"))
+    np.testing.assert_array_equal(features["image"][0], np.full((4, 4, 3), 9))
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

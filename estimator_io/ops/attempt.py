@@ -26,6 +26,12 @@ def with_key(element, keys, *, key):
     return (keyed, *element[1:]) if isinstance(element, tuple) else keyed
 
 
+def add_keys(dataset, *, keys, key):
+    """Gives each row the next of `keys`, a Dataset of as many, as the feature `key`."""
+    pairs = tf.data.Dataset.zip((keys, dataset))
+    return pairs.map(lambda text, element: with_key(element, text, key=key))
+
+
 def run_row(where, row, *, functions, key, key_of):
     """Returns what `functions`, one after the other, make of `row`, with its key.
 

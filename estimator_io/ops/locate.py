@@ -54,6 +54,11 @@ def listed_key(where, row, *, keys):
     return tf.ensure_shape(found, where.shape)
 
 
+def key_alone(where, row, *, key_of):
+    """Returns the keys of rows, and forgets the rows."""
+    return key_of(where, row)
+
+
 @tf.autograph.experimental.do_not_convert
 def rows_at(indices, *, take):
     """Returns (where, rows) of the rows `indices`."""

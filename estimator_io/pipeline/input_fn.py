@@ -64,7 +64,8 @@ class InputFn:
       drawn_seed: the seed to use where options.seed is None; None draws one.
 
     Raises:
-      OptionError: key or on_error='skip' was given for a source whose rows cannot be told apart.
+      OptionError: key or on_error='skip' was given for a source whose rows cannot be told apart,
+        or key and cache for a stream.
     """
 
     def __init__(
@@ -78,6 +79,11 @@ class InputFn:
     ) -> None:
         if options.located and not source.tells_rows:
             source.located_calls(Order(shuffle=False, epochs=1, seed=0, buffer_size=1), None)
+        if options.key is not None and options.cache is not None and not source.random_access:
+            raise OptionError(
+                f"key={options.key!r} and cache={options.cache!r} go together where rows can be had"
+                f" by their number. Received: {source.describe()}, a stream. Leave one of them out."
+            )
         self.source = source
         self.options = options
         drawn = secrets.randbits(31) if drawn_seed is None else drawn_seed

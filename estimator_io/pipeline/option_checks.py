@@ -149,14 +149,18 @@ def check_errors(options: Options) -> None:
             "max_skipped and skipped_log were given, but nothing is skipped. Give on_error='skip',"
             " or leave them out."
         )
-    given = "on_error='skip'" if options.skips else f"key={options.key!r}"
-    for name in ("cache", "service") if options.located else ():
-        if getattr(options, name) is not None:
-            raise OptionError(
-                f"{given} and {name}={getattr(options, name)!r} do not go together yet: rows that"
-                " were kept or have travelled no longer know where they stood. Leave one of them"
-                " out."
-            )
+    for name in ("cache", "service") if options.skips else ():
+        _refuse_both("on_error='skip'", name, getattr(options, name))
+    if options.key is not None:
+        _refuse_both(f"key={options.key!r}", "service", options.service)
+
+
+def _refuse_both(given: str, name: str, value: Any) -> None:
+    if value is not None:
+        raise OptionError(
+            f"{given} and {name}={value!r} do not go together yet: rows that were kept or have"
+            " travelled no longer know where they stood. Leave one of them out."
+        )
 
 
 def check_parallel(value: Any) -> None:

@@ -161,8 +161,8 @@ class Options:
 
     @property
     def located(self) -> bool:
-        """Whether rows know where they stand."""
-        return self.skips or self.key is not None
+        """Whether rows know where they stand, all the way from the source to parse."""
+        return self.skips or (self.key is not None and self.cache is None)
 
     @property
     def changes_count(self) -> bool:

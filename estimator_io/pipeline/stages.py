@@ -13,6 +13,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from estimator_io.ops import attempt
 from estimator_io.ops.filters import condition
 from estimator_io.ops.order import numbered, positions, repeat_shuffled, with_seed
 from estimator_io.pipeline.batching import batch_calls
@@ -218,7 +219,8 @@ def _stored_batches(source: Source, options: Options, request: Request) -> bool:
     others = {*options.element_stages} - {"parse", "cache"}
     if not request.training:
         others.discard("augment")
-    return options.cache is not None and source.random_access and not others
+    alone = options.key is None and not others
+    return options.cache is not None and source.random_access and alone
 
 
 def row_calls(
@@ -255,6 +257,9 @@ def rows_in_order(
         calls = _plain_rows(source, options, order, start, form or Form())
         make = _row_maker(source, options)
         calls += stored(source, options, order, threads(source, options), make=make)
+        if options.key is not None:
+            keys = {"keys": Plan(tuple(source.key_calls(order))), "key": options.key}
+            calls.append(Call("key", "apply", (functools.partial(attempt.add_keys, **keys),)))
     if options.filter is not None:
         keep = functools.partial(condition, predicate=options.filter)
         calls.append(Call("filter", "filter", (keep,)))

@@ -138,6 +138,13 @@ class Source(abc.ABC):
             " in a mixture give them to the input functions that are mixed."
         )
 
+    def key_calls(self, order: Order) -> list[Call]:
+        """Returns the calls that yield the key of each row in `order`, and read no row.
+
+        Only sources with `random_access` have it, and only they are asked.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no random access")
+
     @property
     def key_of(self) -> Any:
         """A function of (where, row) of one row, or of a block, that returns the keys: string."""

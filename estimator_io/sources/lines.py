@@ -124,6 +124,10 @@ class LineTable(TableSource):
             Call("read", "map", (take,), parallel(order.read_calls)),
         ]
 
+    def key_calls(self, order: Order) -> list[Call]:
+        """Returns the calls that yield the key of each row."""
+        return self.keys_by_number(order)
+
     @property
     def key_of(self) -> functools.partial[Any]:
         """Keys are path:line, from 1."""

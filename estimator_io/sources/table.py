@@ -142,6 +142,27 @@ class TableSource(Source):
         located = functools.partial(locate.rows_at, take=take)
         return [*calls, dataclasses.replace(taking, args=(located,))]
 
+    def key_calls(self, order: Order) -> list[Call]:
+        """Returns the calls that yield the key of each row: its path, or its number."""
+        key = functools.partial(locate.key_alone, key_of=self.key_of)
+        return [
+            *self.located_calls(order, None),
+            Call("key", "map", (key,)),
+            Call("key", "unbatch"),
+        ]
+
+    def keys_by_number(self, order: Order) -> list[Call]:
+        """Returns the calls that yield the key of each row, where its number alone tells it."""
+        key = functools.partial(locate.key_alone, row=None, key_of=self.key_of)
+        chosen = [] if self._rows is None else [self._take(self._rows, order)]
+        return [
+            *self.index_calls(order),
+            Call("key", "batch", (BLOCK_ROWS,)),
+            *chosen,
+            Call("key", "map", (key,)),
+            Call("key", "unbatch"),
+        ]
+
     @property
     def key_of(self) -> Any:
         """Keys are the paths of files, else the indices of the rows."""

@@ -326,11 +326,67 @@ def test_numbers_of_rows_are_not_known_where_some_may_be_skipped():
 
 
 @pytest.mark.parametrize("option", ["cache", "service"])
-@pytest.mark.parametrize("located", [{"on_error": "skip"}, {"key": True}])
-def test_rows_that_know_where_they_stand_are_neither_cached_nor_sent(tmp_path, option, located):
+def test_rows_that_may_be_skipped_are_neither_cached_nor_sent(tmp_path, option):
     others = {"cache": {"cache": "memory"}, "service": {"service": "local", "position": "restart"}}
     with pytest.raises(OptionError, match=f"{option}=.*do not go together yet"):
-        rows_refused_by_parse(tmp_path)(batch_size=2, **located, **others[option])
+        rows_refused_by_parse(tmp_path)(batch_size=2, on_error="skip", **others[option])
+
+
+def test_keyed_rows_are_not_sent(tmp_path):
+    options = {"service": "local", "position": "restart", "batch_size": 2}
+    with pytest.raises(OptionError, match=r"key='key' and service=.*do not go together yet"):
+        rows_refused_by_parse(tmp_path)(key=True, **options)
+
+
+KEYED = {
+    "records": lambda folder, **o: estimator_io.tfrecord_input_fn(
+        write(folder / "a.tfrecord", range(23)), RECORD, **o
+    ),
+    "lines": lambda folder, **o: estimator_io.text_input_fn(text_lines(folder, 23), **o),
+    "pictures": lambda folder, **o: estimator_io.image_input_fn(
+        str(DRAWINGS / "**" / "*.jpg"), size=(4, 4), **o
+    ),
+    "arrays": lambda folder, **o: estimator_io.input_fn(
+        {"x": np.arange(23)}, parse=lambda row: {"y": row["x"] * 2}, **o
+    ),
+}
+
+
+def text_lines(folder, count):
+    path = folder / "a.txt"
+    path.write_text("".join(f"line {at}\n" for at in range(count)))
+    return path
+
+
+@pytest.mark.parametrize("cache", ["memory", "folder"])
+@pytest.mark.parametrize("kind", KEYED)
+@pytest.mark.parametrize("how", ["eager", "graph"])
+def test_keys_are_the_same_with_a_cache(tmp_path, draw, kind, cache, how):
+    place = "memory" if cache == "memory" else str(tmp_path / "store")
+    options = {"batch_size": 5, "key": "name", "seed": 3, "epochs": 2, "shard": (1, 2)}
+    plain = KEYED[kind](tmp_path, **options)
+    kept = plain.replace(cache=place)
+    for mode in ("train", "eval", "train"):
+        expected = draw(lambda mode=mode: plain(mode), how)
+        assert expected
+        for one, other in zip(expected, draw(lambda mode=mode: kept(mode), how), strict=True):
+            tf.nest.map_structure(np.testing.assert_array_equal, one, other)
+
+
+def test_the_printed_program_gives_keys_where_the_pipeline_caches(tmp_path):
+    fn = KEYED["records"](tmp_path, batch_size=5, key=True, cache="memory", seed=1)
+    names = {}
+    exec(fn.source_code("eval"), names)
+    made = [batch["key"].numpy().tolist() for batch in names["make_dataset"]()]
+    assert made == [batch["key"].numpy().tolist() for batch in fn.dataset("eval")]
+
+
+def test_a_stream_that_is_cached_gives_no_keys(tmp_path):
+    path = write(tmp_path / "a.tfrecord.gz", range(5), "GZIP")
+    with pytest.raises(OptionError, match=r"key='key' and cache='memory'[\s\S]*a stream"):
+        estimator_io.tfrecord_input_fn(
+            path, RECORD, compression="GZIP", key=True, cache="memory", batch_size=2
+        )
 
 
 def test_the_first_skipped_row_is_logged_and_none_is_listed_twice(tmp_path, draw, caplog):

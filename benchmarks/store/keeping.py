@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,20 @@ from benchmarks.store.pictures import SIDE
 __all__ = ["decoded_records", "file_cache", "filling", "not_filling"]
 
 
-def file_cache(files: Sequence[str], dtype: str, folder: Path) -> Epoch:
+def file_cache(files: Sequence[str], dtype: str, folder: Path, epochs: int) -> Epoch:
     """tf.data's own file cache, filled, read in order."""
     dataset = (
         tf.data.Dataset.from_tensor_slices(list(files))
         .map(parse_of(dtype), num_parallel_calls=tf.data.AUTOTUNE)
         .cache(str(folder / "file_cache"))
         .batch(BATCH)
-        .prefetch(tf.data.AUTOTUNE)
     )
     count(dataset)
-    return lambda: count(dataset)
+    passes = dataset.repeat(epochs).prefetch(tf.data.AUTOTUNE)
+    return lambda: count(passes)
 
 
-def decoded_records(files: Sequence[str], dtype: str, folder: Path) -> Epoch:
+def decoded_records(files: Sequence[str], dtype: str, folder: Path, epochs: int) -> Epoch:
     """TFRecords of decoded elements, parsed one by one, shuffled in a buffer of all records."""
     path = str(folder / "decoded.tfrecord")
     elements = tf.data.Dataset.from_tensor_slices(list(files)).map(parse_of(dtype))
@@ -42,6 +43,7 @@ def decoded_records(files: Sequence[str], dtype: str, folder: Path) -> Epoch:
     dataset = (
         tf.data.TFRecordDataset(path)
         .shuffle(len(files))
+        .repeat(epochs)
         .map(parse, num_parallel_calls=tf.data.AUTOTUNE)
         .batch(BATCH)
         .prefetch(tf.data.AUTOTUNE)
@@ -49,16 +51,14 @@ def decoded_records(files: Sequence[str], dtype: str, folder: Path) -> Epoch:
     return lambda: count(dataset)
 
 
-def filling(files: Sequence[str], dtype: str, fill: str, folder: Path) -> Epoch:
-    """The first pass over an empty store, its Dataset built anew."""
-
-    def epoch() -> int:
-        with tempfile.TemporaryDirectory(dir=folder) as store:
-            return count(store_input_fn(files, dtype, store, cache_fill=fill).dataset("train"))
-
-    return epoch
+@contextlib.contextmanager
+def filling(files: Sequence[str], dtype: str, fill: str, folder: Path) -> Iterator[tf.data.Dataset]:
+    """Yields a Dataset over an empty store, which is gone afterwards."""
+    with tempfile.TemporaryDirectory(dir=folder) as store:
+        yield store_input_fn(files, dtype, store, cache_fill=fill).dataset("train")
 
 
-def not_filling(files: Sequence[str], dtype: str) -> Epoch:
-    """The same pipeline without a cache, its Dataset built anew."""
-    return lambda: count(store_input_fn(files, dtype, None).dataset("train"))
+@contextlib.contextmanager
+def not_filling(files: Sequence[str], dtype: str) -> Iterator[tf.data.Dataset]:
+    """Yields the Dataset of the same pipeline without a cache."""
+    yield store_input_fn(files, dtype, None).dataset("train")

@@ -202,13 +202,21 @@ class InputFn:
         return self.source.num_rows
 
     def num_batches(self, mode: str = "train") -> int | None:
-        """Returns the batches of one call, None where it is endless or cannot be told."""
-        ordered = self._resolve_mode(mode) == "train" or self._mode_blind
+        """Returns the batches of one call, None where it is endless or cannot be told.
+
+        With `shard` they are those of this process.
+        """
+        mode = self._resolve_mode(mode)
+        shard = shard_of(self.options.shard, None, mode)
+        return self._count_batches(mode, self.options.batch_size, shard)
+
+    def _count_batches(self, mode: str, size: int | None, shard: tuple[int, int]) -> int | None:
+        ordered = mode == "train" or self._mode_blind
         epochs = self.options.epochs if ordered else 1
-        size = self.options.batch_size
-        if self.num_rows is None or epochs is None or size is None or self._bucketed:
+        rows = None if self.num_rows is None else self.source.rows_in(shard)
+        if rows is None or epochs is None or size is None or self._bucketed:
             return None
-        rows = self.num_rows * epochs
+        rows *= epochs
         drop = self.options.drop_remainder and ordered
         return rows // size if drop else -(-rows // size)
 
@@ -429,8 +437,7 @@ class InputFn:
 
     def _with_cardinality(self, dataset: tf.data.Dataset, request: Request) -> tf.data.Dataset:
         """Tells Keras how many batches there are; tf.data itself cannot see through the stages."""
-        sized = self.replace(batch_size=request.batch_size) if request.batch_size else self
-        number = sized.num_batches(request.mode)
+        number = self._count_batches(request.mode, request.batch_size, request.shard)
         if request.ordered and self.options.epochs is None:
             number = tf.data.INFINITE_CARDINALITY
         elif self._service is not None and request.training:
@@ -441,9 +448,8 @@ class InputFn:
 
     def _require_batches(self, request: Request) -> None:
         """Refuses a training call that would end without a single step."""
-        rows, size, epochs = self.num_rows, request.batch_size, self.options.epochs
-        if rows is not None:
-            rows = len(range(request.shard[0], rows, request.shard[1]))
+        size, epochs = request.batch_size, self.options.epochs
+        rows = None if self.num_rows is None else self.source.rows_in(request.shard)
         if rows is None or size is None or epochs is None or self._bucketed:
             return
         if request.ordered and self.options.drop_remainder and rows * epochs < size:

@@ -92,6 +92,10 @@ class Source(abc.ABC):
     def num_rows(self) -> int | None:
         """Rows in one epoch; None where only reading them all would tell."""
 
+    def rows_in(self, shard: tuple[int, int]) -> int | None:
+        """Returns the rows of the part (index, count); None where only reading would tell."""
+        return self.num_rows if shard[1] == 1 else None
+
     @functools.cached_property
     def measured(self) -> dict[Any, Any]:
         """What pipelines found out about the rows of this source, kept so that it is asked once."""

@@ -86,6 +86,12 @@ class ParquetSource(Source):
         """Rows in all files, as their footers say."""
         return int(self._groups.value[3].sum())
 
+    def rows_in(self, shard: tuple[int, int]) -> int | None:
+        """Returns the rows of the part (index, count), where it consists of whole row groups."""
+        index, count = shard
+        by_group = count <= self.num_groups
+        return int(self._groups.value[3][index::count].sum()) if by_group else None
+
     @property
     def num_groups(self) -> int:
         """Row groups in all files that hold a row."""

@@ -96,6 +96,11 @@ class TableSource(Source):
         """Rows in the arrays, or in the part of them that the split keeps."""
         return len(self._arrays[0] if self._rows is None else self._rows.value)
 
+    def rows_in(self, shard: tuple[int, int]) -> int:
+        """Returns the rows of the part (index, count): every count-th."""
+        index, count = shard
+        return len(range(index, self.num_rows, count))
+
     @property
     def row_bytes(self) -> int:
         """Bytes of one row over all arrays."""

@@ -49,6 +49,29 @@ def test_shards_are_disjoint_and_complete_in_training_and_lose_no_tail_in_evalua
             assert sorted(itertools.chain(*parts)) == list(range(30)), (name, mode, count)
 
 
+@pytest.mark.parametrize("drop_remainder", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 4, 7])
+def test_keras_is_told_the_batches_of_a_shard(tmp_path, write_records, count, drop_remainder):
+    table = pytest.importorskip("pyarrow").table({"n": list(range(30))})
+    pytest.importorskip("pyarrow.parquet").write_table(
+        table, tmp_path / "n.parquet", row_group_size=8
+    )
+    parquet = estimator_io.parquet_input_fn(
+        tmp_path / "n.parquet", batch_size=4, parse=lambda features: features["n"]
+    )
+    for name, fn in {**sources(tmp_path, write_records), "parquet": parquet}.items():
+        for mode in ("train", "eval"):
+            rows = 0
+            for index in range(count):
+                options = {"epochs": 1, "drop_remainder": drop_remainder}
+                part = fn.replace(shard=(index, count), **options)
+                batches = [len(batch) for batch in part.dataset(mode).as_numpy_iterator()]
+                assert part.num_batches(mode) in (None, len(batches)), (name, mode, index)
+                rows += sum(batches)
+            lost = 3 * count if drop_remainder and mode == "train" else 0
+            assert 30 - lost <= rows <= 30, (name, mode)
+
+
 def test_a_shard_of_more_workers_than_rows_is_refused():
     fn = estimator_io.input_fn(np.arange(3), batch_size=2, shard=(5, 6))
     with pytest.raises(NoDataError, match="Worker 5 of 6 has no row"):

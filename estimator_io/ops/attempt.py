@@ -104,7 +104,7 @@ def can_be_blank(spec):
 def plain_text(error):
     """Returns the message of a TensorFlow error, without where in a graph it was raised."""
     text = str(getattr(error, "message", error))
-    text = text.split("\n\t [[")[0].split("\nTraceback (most recent")[0]
+    text = re.split(r"\n\t \[\[|\n(?:Traceback \(most recent|Traceback of the worker)", text)[0]
     text = text.removeprefix("Graph execution error:").strip().split("}} ", 1)[-1]
     text = re.sub(r"^Error in user-defined function passed to .*? iterator: [\w:\[\]]*: ", "", text)
     return " ".join(text.split()).rstrip(".")

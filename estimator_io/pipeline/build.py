@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -70,6 +71,14 @@ _FROM_FUNCTIONS = (
 )
 
 
+# What Python says of a call with too many or too few arguments.
+_WRONG_CALL = re.compile(
+    r"takes .* positional argument|missing \d+ required positional argument|multiple values for"
+)
+# How AutoGraph names the functions that it has converted.
+_AUTOGRAPH = "outer_factory.<locals>.inner_factory.<locals>."
+
+
 def _needs_values(error: Exception) -> bool:
     """Whether a function seems to have failed because it was given no values, but tensors."""
     kinds = (AttributeError, TypeError, NotImplementedError)
@@ -78,6 +87,15 @@ def _needs_values(error: Exception) -> bool:
 
 def _translate(error: Exception, call: Call, spec: Any) -> None:
     received = f"It receives {spell(spec)}."
+    if isinstance(error, TypeError) and _WRONG_CALL.search(str(error)):
+        said = str(error).strip().splitlines()[-1].strip()
+        names = ["features", "labels", "weights"][: len(spec) if isinstance(spec, tuple) else 1]
+        names += ["seed"] if "'seed'" in said else []
+        raise StructureError(
+            f"{call.stage} does not take what it is given: {said.replace(_AUTOGRAPH, '')}\n"
+            f"{received} Expected: a function that can be called as"
+            f" {call.stage}({', '.join(names)})."
+        ) from error
     if call.stage == "filter":
         raise StructureError(
             f"filter is no condition: {error}\n{received} Expected: a function that returns a bool"

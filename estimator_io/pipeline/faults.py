@@ -12,6 +12,7 @@ from estimator_io.errors import SourceError
 from estimator_io.ops.attempt import plain_text
 from estimator_io.pipeline.located import located_rows
 from estimator_io.pipeline.options import Options
+from estimator_io.pipeline.stages import row_maker
 from estimator_io.plan.calls import Call, Plan
 from estimator_io.plan.parallel import tf_options
 from estimator_io.sources.base import Order, Source
@@ -52,8 +53,8 @@ def _look_through(source: Source, options: Options, shard: tuple[int, int]) -> s
     found: list[str] = []
     order = Order(shuffle=False, epochs=1, seed=0, buffer_size=1, shard=shard)
     looking = dataclasses.replace(options, on_error="skip", key=None, cache=None, service=None)
-    # Python functions in worker processes name the row themselves.
-    parse = None if options.processes_of("parse") else options.parse
+    plain = dataclasses.replace(looking, on_error="raise")
+    parse = row_maker(source, plain) or options.parse
     calls = located_rows(source, looking, order, [], parse=parse, note=stop)
     pool = Call("options", "apply", (tf_options(THREADS, deterministic=True),))
     try:

@@ -251,11 +251,11 @@ def rows_in_order(
     """
     if options.located:
         passing = skip_rows("read", source, options, start)
-        parse = _row_maker(source, options) or options.parse
+        parse = row_maker(source, options) or options.parse
         calls = located_rows(source, options, order, passing, parse=parse)
     else:
         calls = _plain_rows(source, options, order, start, form or Form())
-        make = _row_maker(source, options)
+        make = row_maker(source, options)
         calls += stored(source, options, order, threads(source, options), make=make)
         if options.key is not None:
             keys = {"keys": Plan(tuple(source.key_calls(order))), "key": options.key}
@@ -313,7 +313,7 @@ def _python_parse(source: Source, options: Options, form: Form) -> Call:
     return python_stage("parse", parse, options, form, seed=None, sample=sample)
 
 
-def _row_maker(source: Source, options: Options) -> Callable[..., Any] | None:
+def row_maker(source: Source, options: Options) -> Callable[..., Any] | None:
     """Returns what makes single rows, where parse runs in worker processes."""
     if not options.processes_of("parse"):
         return None

@@ -33,6 +33,8 @@ SAMPLED_TEXTS = 100_000
 _PLAIN = (bool, int, float, complex, str, bytes, range, type(...), type(None), type(NotImplemented))
 _TOLD = (tf.DType, tf.TensorShape, tf.TensorSpec, tf.RaggedTensorSpec, tf.SparseTensorSpec)
 _TIMES = (datetime.date, datetime.time, datetime.timedelta, datetime.timezone)
+# What TensorFlow notes on a function once it was traced, or run by tf.numpy_function.
+_SET_BY_TENSORFLOW = frozenset({"ag_dnc_wrapper__", "autograph_info__"})
 # Of a class: what Python adds, and what says nothing of its behaviour or follows from the rest.
 # fmt: off
 _NOT_OF_CLASS = frozenset((
@@ -225,7 +227,8 @@ class _Hasher:
         self._code(function.__code__)
         for path in _table_files(function):
             self.add(_file_facts(path))
-        self.add((function.__defaults__, function.__kwdefaults__, vars(function)))
+        own = {k: v for k, v in vars(function).items() if k not in _SET_BY_TENSORFLOW}
+        self.add((function.__defaults__, function.__kwdefaults__, own))
         for name, value in references(function):
             self._text(name)
             self.add(value)

@@ -89,9 +89,9 @@ class Segment:
             self.array(place)[...] = array
         return place
 
-    def __del__(self) -> None:
-        """Lets go of the memory."""
-        os.close(self.file)
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        """Lets go of the memory; at the end of the program too, when modules have gone."""
+        close(self.file)
 
 
 def dtype_named(name: str) -> np.dtype:

@@ -185,6 +185,16 @@ def pictures(tmp_path):
     return str(tmp_path / "*.jpg")
 
 
+def test_a_row_at_which_a_worker_process_fails_is_found():
+    def parse(x):
+        if x == 13:
+            raise ValueError("thirteen")
+        return np.float32(x)
+
+    fn = estimator_io.input_fn(np.arange(20), parse=parse, batch_size=4, processes=1)
+    assert re.fullmatch(r"row 13 \(from 0\): .*ValueError: thirteen", fn.find_fault())
+
+
 @pytest.mark.parametrize("how", ["eager", "graph"])
 def test_pictures_cut_short_are_named_or_skipped(tmp_path, draw, pictures, how):
     options = {"size": (8, 8), "labels": None, "batch_size": 4}

@@ -166,6 +166,38 @@ def test_digests_tell_apart_what_a_function_does(monkeypatch):
     assert digest(calls_helper) != before
 
 
+@pytest.mark.parametrize("run", [tf.numpy_function, tf.py_function])
+def test_running_a_function_does_not_change_its_digest(run):
+    def twice(x):
+        return x * 2
+
+    def parse(x):
+        return run(twice, [x], tf.int64)
+
+    before = digest(parse)
+    assert len(list(tf.data.Dataset.range(3).map(parse))) == 3
+    assert digest(parse) == before
+
+
+def test_a_parse_that_calls_numpy_is_found_again(tmp_path):
+    log = str(tmp_path / "log")
+
+    def twice(x):
+        with open(log, "a") as file:
+            file.write("x")
+        return x * 2
+
+    def parse(x):
+        return tf.ensure_shape(tf.numpy_function(twice, [x], tf.int64), [])
+
+    fn = estimator_io.input_fn(
+        np.arange(10), parse=parse, batch_size=5, cache=str(tmp_path / "store"), check=False
+    )
+    for _ in range(3):
+        assert rows(fn) == list(range(0, 20, 2))
+    assert os.path.getsize(log) == 10
+
+
 def test_what_has_no_content_to_compare_has_no_digest():
     with pytest.raises(UnhashableError, match="object of type object"):
         digest(object())

@@ -82,6 +82,21 @@ def test_it_knows_its_spec_without_reading_a_row(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("stage", "function", "expected"),
+    [
+        ("parse", lambda x: x, r"parse\(features, labels\)"),
+        ("filter", lambda x: x > 1, r"filter\(features, labels\)"),
+        ("augment", lambda x, seed: x, r"augment\(features, labels, seed\)"),
+        ("batch_map", lambda x, y, z: x, r"batch_map\(features, labels\)"),
+    ],
+)
+def test_a_stage_that_takes_other_arguments_is_told_what_it_is_given(stage, function, expected):
+    fn = estimator_io.input_fn((np.arange(4), np.arange(4)), batch_size=2, **{stage: function})
+    with pytest.raises(StructureError, match=f"{stage} does not take[\\s\\S]*{expected}"):
+        fn.dataset("train")
+
+
+@pytest.mark.parametrize(
     ("options", "rows", "train", "evaluate"),
     [
         ({}, 10, None, 3),

@@ -146,3 +146,18 @@ def test_a_drawn_seed_is_adopted_and_a_changed_order_is_an_error(tmp_path):
 def test_restart_and_the_callback_contradict_each_other(tmp_path):
     with pytest.raises(OptionError, match="contradicts a PositionCallback"):
         estimator_io.PositionCallback(make(position="restart"), str(tmp_path))
+
+
+def test_fit_is_given_the_dataset_of_the_callback(tmp_path):
+    fn = make()
+    position = estimator_io.PositionCallback(fn, str(tmp_path))
+    inputs = tf.keras.Input((1,))
+    model = tf.keras.Model(inputs, tf.keras.layers.Dense(1)(inputs))
+    model.compile("sgd", "mse")
+    with pytest.raises(OptionError, match=r"not its Dataset.*position\.dataset\(\)"):
+        model.fit(fn.dataset("train"), steps_per_epoch=1, callbacks=[position], verbose=0)
+
+
+def test_the_callback_takes_an_input_fn(tmp_path):
+    with pytest.raises(OptionError, match=r"takes an InputFn. Received: .*Dataset"):
+        estimator_io.PositionCallback(make().dataset("train"), str(tmp_path))

@@ -50,11 +50,16 @@ class PositionCallback(_Callback):
       folder: where the ledger is kept, beside the model's own checkpoints.
 
     Raises:
-      OptionError: the pipeline has position="restart".
+      OptionError: the pipeline has position="restart", or it is no InputFn.
     """
 
     def __init__(self, input_fn: InputFn, folder: str) -> None:
         super().__init__()
+        if not hasattr(input_fn, "options") or not hasattr(input_fn, "request"):
+            raise OptionError(
+                f"PositionCallback takes an InputFn. Received: {type(input_fn).__name__}. Give it"
+                " the InputFn itself, and to fit its dataset()."
+            )
         if input_fn.options.position == "restart":
             raise OptionError(
                 "position='restart' contradicts a PositionCallback, which lets training go on."
@@ -63,6 +68,7 @@ class PositionCallback(_Callback):
         self._input_fn = input_fn
         self._ledger = Ledger(folder)
         self._epoch_step: int | None = None  # None outside of training
+        self._used = False
 
     def dataset(self) -> tf.data.Dataset:
         """Returns the Dataset to give to fit, together with this callback.
@@ -75,6 +81,7 @@ class PositionCallback(_Callback):
           Exceptions as those of `InputFn.dataset`.
         """
         fn = self._input_fn
+        self._used = True
         fn.dataset("train")  # its checks hold here too
         request = fn.request("train")
         runs = [entry for entry in self._ledger.read() if isinstance(entry, Run)]
@@ -102,6 +109,18 @@ class PositionCallback(_Callback):
             endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
             dataset = dataset.apply(endless)
         return dataset
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Refuses to train on a Dataset that keeps no position.
+
+        Raises:
+          OptionError: fit was not given `dataset()`.
+        """
+        if not self._used:
+            raise OptionError(
+                "fit was given a PositionCallback, but not its Dataset, so no position would be"
+                " kept. Expected: model.fit(position.dataset(), callbacks=[position])."
+            )
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Notes the batches that the model was trained on, as its optimizer counts them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import logging
 import secrets
 from collections.abc import Mapping
@@ -180,12 +181,14 @@ class InputFn:
         Raises:
           OptionError: an option is unknown, impossible, or contradicts another.
         """
-        known = {field.name for field in dataclasses.fields(Options)}
+        known = sorted(field.name for field in dataclasses.fields(Options))
         for name in options:
             if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                guess = f" Did you mean {near[0]!r}?" if near else ""
                 raise OptionError(
-                    f"replace() knows no option {name!r}. Expected: one of"
-                    f" {', '.join(sorted(known))}. Another source needs another InputFn."
+                    f"replace() knows no option {name!r}.{guess} Expected: one of"
+                    f" {', '.join(known)}. Another source needs another InputFn."
                 )
         return self._copy(dataclasses.replace(self.options, **options), self._mode)
 

@@ -56,6 +56,11 @@ def checked_cache(value: Any) -> str | Store:
             " cache nothing, leave cache out."
         )
     path = os.fspath(value)
+    if path != "memory" and str(path).lower() == "memory":
+        raise OptionError(
+            f"cache={value!r} would be a folder of that name. Expected: 'memory' to keep rows in"
+            f" memory, or './{path}' for the folder."
+        )
     if path != "memory":
         Store(path)  # refuses what cannot be one
     return path

@@ -271,3 +271,14 @@ def test_a_worker_without_a_row_is_an_error():
     context = tf.distribute.InputContext(num_input_pipelines=20, input_pipeline_id=15)
     with pytest.raises(NoDataError, match="Worker 15 of 20 has no row"):
         make()("eval", None, None, context)
+
+
+def test_a_misspelt_option_of_replace_is_guessed():
+    fn = estimator_io.input_fn(np.arange(4), batch_size=2)
+    with pytest.raises(OptionError, match=r"no option 'batchsize'. Did you mean 'batch_size'\?"):
+        fn.replace(batchsize=3)
+
+
+def test_memory_is_spelt_in_small_letters():
+    with pytest.raises(OptionError, match=r"cache='Memory' would be a folder"):
+        estimator_io.input_fn(np.arange(4), batch_size=2, parse=lambda x: x, cache="Memory")

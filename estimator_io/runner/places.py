@@ -7,9 +7,17 @@ import os
 import sys
 import sysconfig
 import traceback
+from types import FrameType
 from typing import Any
 
-__all__ = ["caller_place", "error_place", "function_place", "last_line"]
+__all__ = [
+    "caller_place",
+    "error_place",
+    "frame_place",
+    "function_place",
+    "last_line",
+    "spell_place",
+]
 
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -29,7 +37,7 @@ def function_place(function: Any) -> str:
         code = getattr(vars(type(function)).get("__call__"), "__code__", None)
     if code is None or _is_library(code.co_filename):
         return ""
-    return _spell(code.co_filename, code.co_firstlineno)
+    return spell_place(code.co_filename, code.co_firstlineno)
 
 
 def error_place(error: BaseException) -> str:
@@ -38,7 +46,7 @@ def error_place(error: BaseException) -> str:
     Lines of libraries count only where there is none of the program; "" where there is no line.
     """
     if isinstance(error, SyntaxError) and error.filename:
-        return _spell(error.filename, error.lineno or 0)
+        return spell_place(error.filename, error.lineno or 0)
     frames = [
         (frame.filename, frame.lineno or 0)
         for frame in traceback.extract_tb(error.__traceback__)
@@ -46,16 +54,20 @@ def error_place(error: BaseException) -> str:
     ]
     own = [frame for frame in frames if not _is_library(frame[0])]
     found = own or frames
-    return _spell(*found[-1]) if found else ""
+    return spell_place(*found[-1]) if found else ""
 
 
 def caller_place() -> str:
     """Returns the innermost line of the program's own code that is being run now, or ""."""
-    frame = sys._getframe(1)
+    return frame_place(sys._getframe(1))
+
+
+def frame_place(frame: FrameType | None) -> str:
+    """Returns the innermost line of the program's own code in a frame and its callers, or ""."""
     while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith("<") and not _is_library(name):
-            return _spell(name, frame.f_lineno)
+            return spell_place(name, frame.f_lineno)
         frame = frame.f_back
     return ""
 
@@ -80,7 +92,9 @@ def _libraries() -> tuple[str, ...]:
     return tuple(sorted(os.path.join(path, "") for path in {*paths, _OWN} if path))
 
 
-def _spell(file_name: str, line: int) -> str:
+def spell_place(file_name: str, line: int | None = None) -> str:
+    """Returns file:line, from the current folder on where the file lies below it."""
     path = os.path.abspath(file_name)
     near = os.path.relpath(path)
-    return f"{path if near.startswith(os.pardir) else near}:{line}"
+    short = path if near.startswith(os.pardir) else near
+    return short if line is None else f"{short}:{line}"

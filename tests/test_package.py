@@ -116,17 +116,7 @@ ABOVE = {
     "pipeline": {"position", "factories", "hooks", "cli"},
     "position": {"factories", "hooks", "cli"},
     "factories": {"hooks", "cli"},
-    "runner": {
-        "ops",
-        "plan",
-        "sources",
-        "pipeline",
-        "position",
-        "factories",
-        "hooks",
-        "flags",
-        "cli",
-    },
+    "runner": {"flags", "preflight", "cli"},
     "flags": {"position", "factories", "hooks", "cli"},
     "preflight": {"factories", "hooks", "flags", "cli"},
     "lint": {

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 
 import pytest
 
+from estimator_io.cli import run as run_command
 from tests.compat.children import python
 from tests.conftest import ROOT
 
@@ -34,8 +36,16 @@ EXPECTED = {
     "drawings": (30, r"[1-9]\d* exports"),
     "prompts": (30, r"59 of 59 files named"),
 }
-# The ways to run each one. Switch "accelerated" on where `estimator-io run` has --accelerate.
+
+
+def options_of_run():
+    parser = argparse.ArgumentParser()
+    run_command.configure(parser)
+    return parser.format_help()
+
+
 WAYS = ["as it is", "two lines"]
+WAYS += ["accelerated"] if "--accelerate" in options_of_run() else []
 COMMAND = "import sys; from estimator_io.cli.main import main; sys.exit(main())"
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["configure", "run"]
 
+# How much more time than an input_fn a program gets, which may have data to prepare.
+_PROGRAM_SHARE = 10
 _EPILOG = """
 exit code: 0 nothing found, 1 something found, 2 an input_fn or the program cannot be run.
 docs/check_command.md describes every case.
@@ -91,17 +93,23 @@ def run(arguments: argparse.Namespace) -> int:
         )
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
     from estimator_io.preflight.limits import Limits
+    from estimator_io.preflight.watch import Watch
 
     limits = Limits(arguments.batches, arguments.seconds)
     looks: list[Look] = []
 
     def take(call: InputCall) -> None:
-        from estimator_io.preflight.look import look_at
+        with watch.paused():
+            looks.append(look_at(call, limits, ignored))
 
-        looks.append(look_at(call, limits, ignored))
+    from estimator_io import compat
 
+    compat.install()
+    from estimator_io.preflight.look import look_at
+
+    watch = Watch(arguments.script or arguments.rest[0], _PROGRAM_SHARE * limits.seconds)
     # What a program prints must not end up in the JSON.
-    with contextlib.redirect_stdout(sys.stderr):
+    with contextlib.redirect_stdout(sys.stderr), watch:
         _visit(arguments, params, take)
     return _end(looks, ignored, arguments.as_json)
 

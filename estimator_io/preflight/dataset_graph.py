@@ -47,11 +47,14 @@ class DatasetGraph:
 
     def serial_python_maps(self) -> int:
         """Returns the maps that call Python, one row at a time."""
-        return sum(
-            _kind(node) == "Map" and self._reaches(node, lambda op: op in _PYTHON)
+        # A one-shot iterator holds a copy of its Dataset, with the functions of the first.
+        functions = {
+            node.attr["f"].func.name
             for scope in self._scopes
             for node in scope
-        )
+            if _kind(node) == "Map" and self._reaches(node, lambda op: op in _PYTHON)
+        }
+        return len(functions)
 
     def caches(self) -> list[str]:
         """Returns the file of each cache(); "" for one in memory, None where it is not constant."""

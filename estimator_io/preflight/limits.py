@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from estimator_io.errors import OptionError
 
@@ -27,5 +28,7 @@ class Limits:
     def __post_init__(self) -> None:
         """Refuses a look that sees nothing."""
         for name in ("batches", "seconds"):
-            if not getattr(self, name) > 0:
-                raise OptionError(f"--{name} must be above 0. Received: {getattr(self, name)!r}.")
+            if not 0 < getattr(self, name) < math.inf:
+                raise OptionError(
+                    f"--{name} must be above 0, and finite. Received: {getattr(self, name)!r}."
+                )

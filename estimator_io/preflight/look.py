@@ -18,6 +18,7 @@ from estimator_io.preflight.drawing import Drawn, draw
 from estimator_io.preflight.limits import Limits
 from estimator_io.preflight.report import Finding, InputReport
 from estimator_io.preflight.values import Values
+from estimator_io.preflight.watch import within
 from estimator_io.runner.input_calls import InputCall, require_arguments
 from estimator_io.runner.places import error_place, last_line
 
@@ -130,7 +131,7 @@ def _findings(
             " loss of nothing. Does the file pattern match, or does a filter drop every row?",
         )
     elif isinstance(error, _CORRUPT) and drawn.graph is not None:
-        yield Finding("corrupt record", True, _corrupt(call, drawn, error))
+        yield Finding("corrupt record", True, _corrupt(call, drawn, error, left.seconds))
     elif isinstance(error, tf.errors.AlreadyExistsError):
         yield Finding("cache lock", True, f"{last_line(error)}. Remove the lock file.")
     if graph is not None:
@@ -157,18 +158,21 @@ def _own_findings(call: InputCall) -> Iterator[Finding]:
             yield Finding(_KINDS.get(problem.kind, problem.kind), problem.certain, problem.text)
 
 
-def _corrupt(call: InputCall, drawn: Drawn, error: Exception) -> str:
-    fault = None
-    if isinstance(call.input_fn, InputFn):
-        try:
-            fault = call.input_fn.find_fault()
-        except EstimatorIOError:
-            fault = None  # rows of this source cannot be told apart
+def _corrupt(call: InputCall, drawn: Drawn, error: Exception, seconds: float) -> str:
+    own = isinstance(call.input_fn, InputFn)
+    fault = within(seconds, lambda: _fault(call.input_fn)) if own else None
     behind = f"behind {len(drawn.batches)} batches" if drawn.batches else "in the first batch"
     return (
         f"reading stops {behind}: {fault or last_line(error)}. estimator_io names the row"
         " (InputFn.find_fault), and on_error='skip' leaves such rows out and lists them."
     )
+
+
+def _fault(input_fn: Any) -> str | None:
+    try:
+        return input_fn.find_fault()
+    except EstimatorIOError:
+        return None  # rows of this source cannot be told apart
 
 
 def _failure(drawn: Drawn, found: list[Finding], values: Values, limits: Limits) -> str:
@@ -195,21 +199,24 @@ def _kind(call: InputCall, drawn: Drawn) -> str:
 
 
 def _length(call: InputCall, drawn: Drawn, graph: DatasetGraph | None) -> str:
-    if isinstance(call.input_fn, InputFn) and not drawn.ended:
-        epochs = call.input_fn.options.epochs
-        if epochs is None and call.input_fn.request(call.mode, call.params).ordered:
+    came = len(drawn.batches)
+    if drawn.ended:
+        return _spell(came)
+    at_least = f"at least {_spell(came)}" if came else ""
+    if isinstance(call.input_fn, InputFn):
+        request = call.input_fn.request(call.mode, call.params)
+        if call.input_fn.options.epochs is None and request.ordered:
             return "endless"
         number = call.input_fn.num_batches(call.mode)
-        return (
-            f"at least {len(drawn.batches):,} batches" if number is None else f"{number:,} batches"
-        )
-    if drawn.ended:
-        return f"{len(drawn.batches):,} batches"
-    if cases.is_endless(drawn, graph):
+    elif cases.is_endless(drawn, graph):
         return "endless"
-    if drawn.cardinality is not None:
-        return f"{drawn.cardinality:,} batches"
-    return f"at least {len(drawn.batches):,} batches" if drawn.batches else ""
+    else:
+        number = drawn.cardinality
+    return at_least if number is None else _spell(number)
+
+
+def _spell(batches: int) -> str:
+    return f"{batches:,} batch{'' if batches == 1 else 'es'}"
 
 
 def _title(call: InputCall) -> str:
@@ -221,4 +228,4 @@ def _title(call: InputCall) -> str:
 def _name(input_fn: Any) -> str:
     while hasattr(input_fn, "func"):
         input_fn = input_fn.func
-    return getattr(input_fn, "__name__", type(input_fn).__name__)
+    return getattr(input_fn, "__qualname__", type(input_fn).__name__)

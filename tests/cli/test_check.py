@@ -152,6 +152,16 @@ def test_what_cannot_be_done_is_one_line_and_exits_with_2(check, arguments, mess
     assert message in line
 
 
+def test_a_program_that_never_hands_an_input_fn_over_is_ended_with_its_line(tmp_path):
+    (tmp_path / "idle.py").write_text("import time\nwhile True:\n    time.sleep(0.1)\n")
+    code = f"import os, sys; os.chdir({str(tmp_path)!r})\nfrom estimator_io.cli.main import main\n"
+    code += "sys.exit(main(['check', '--script', 'idle.py', '--seconds', '0.1']))"
+    done = python("-c", code)
+    assert done.returncode == 2, done.stderr
+    assert "idle.py has run for 1 s without handing an input_fn over" in done.stderr
+    assert "it stands at idle.py:" in done.stderr
+
+
 def test_an_input_fn_that_never_returns_ends_the_process_with_2(tmp_path):
     (tmp_path / "check_inputs.py").write_text(INPUTS)
     code = f"import os, sys; os.chdir({str(tmp_path)!r})\nfrom estimator_io.cli.main import main\n"

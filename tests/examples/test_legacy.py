@@ -109,9 +109,10 @@ def test_check_sees_a_program_of_absl_and_one_with_a_loop():
     assert cases(drawings[1]) == []
     assert [report["name"] for report in drawings] == ["train", "eval"]
     assert [report["name"] for report in prompts] == ["train", "eval", "infer"]
-    assert [report["length"] for report in drawings] == ["endless", "1 batches"]
+    assert [report["length"] for report in drawings] == ["endless", "1 batch"]
     assert drawings[0]["columns"][0]["shapes"] == [[16, 48, 48, 3]]
-    assert all("slow map" in cases(report) for report in prompts)
+    assert [cases(report) for report in prompts] == [["slow map", "restart"], *[["slow map"]] * 2]
+    assert prompts[0]["findings"][0]["text"].startswith("1 map calls Python")
 
 
 def test_check_sees_a_program_without_tensorflow_2_behaviour():

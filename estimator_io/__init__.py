@@ -74,7 +74,7 @@ _HOMES = {
     "tfds_input_fn": "factories.tfds",
     "tfrecord_input_fn": "factories.tfrecord",
 }
-_SUBMODULES = ("compat", "errors")
+_SUBMODULES = ("compat", "errors", "flags")
 
 __all__ = [
     "CompatibilityError",
@@ -98,6 +98,7 @@ __all__ = [
     "csv_input_fn",
     "dataset_input_fn",
     "errors",
+    "flags",
     "generator_input_fn",
     "image_input_fn",
     "input_fn",

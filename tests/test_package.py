@@ -33,6 +33,7 @@ MODULES_WITH_EXAMPLES = [
     "migration.model_fn.model",
     "estimator_io.store.store",
     "estimator_io.service.settings",
+    "estimator_io.flags.definition",
 ]
 
 
@@ -115,6 +116,9 @@ ABOVE = {
     "pipeline": {"position", "factories", "hooks", "cli"},
     "position": {"factories", "hooks", "cli"},
     "factories": {"hooks", "cli"},
+    "runner": {"flags", "preflight", "cli"},
+    "flags": {"position", "factories", "hooks", "cli"},
+    "preflight": {"factories", "hooks", "flags", "cli"},
     "lint": {
         "ops",
         "plan",

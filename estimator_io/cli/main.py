@@ -17,6 +17,7 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "cache": "show, verify, fill and clear the folders that keep what parse made",
+    "check": "draw a few batches of input functions, and say what is wrong with them",
     "demo": "train on recorded speech, as people write it and with estimator_io, and compare",
     "lint": "find slow and wrong input pipelines in source code, without running it",
     "serve": "run a dispatcher or a worker of a tf.data service, or ask how one is",

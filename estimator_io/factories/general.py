@@ -130,6 +130,8 @@ def input_fn(
         a memory cache, a quarter for prefetched batches (docs/memory.md).
       check: False leaves out the look that the first call makes at a few rows, and what it warns of
         (docs/checks.md).
+      flags: absl's FLAGS, after `estimator_io.flags.define()`: what the command line gives counts
+        more than the options here, these more than a flag's default (docs/flags.md).
       shard: (index, count): read the rows index, index + count, …, or whole files of them;
         "tf_config": each chief and worker of the environment's TF_CONFIG trains on its part. A
         distribution strategy says it by itself (docs/distribution.md).
@@ -159,6 +161,8 @@ def make_options(options: Mapping[str, Any]) -> Options:
     Raises:
       OptionError: an option is unknown, impossible, or contradicts another.
     """
+    flags = options.get("flags")
+    options = {name: value for name, value in options.items() if name != "flags"}
     known = sorted(Options.__dataclass_fields__)
     for name in options:
         if name not in known:
@@ -168,7 +172,16 @@ def make_options(options: Mapping[str, Any]) -> Options:
                 f"Unknown option {name!r}.{guess} Expected: an argument of this factory, or one of"
                 f" {', '.join(known)}."
             )
-    return Options(**options)
+    return Options(**options) if flags is None else _with_flags(options, flags)
+
+
+def _with_flags(options: Mapping[str, Any], flags: Any) -> Options:
+    from estimator_io.flags import reading
+
+    try:
+        return Options(**reading.merged(options, flags))
+    except OptionError as error:
+        raise reading.told(error, reading.given_words(flags)) from error
 
 
 # What people misspell beside the stages; each belongs to one factory or another.

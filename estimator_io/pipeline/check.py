@@ -25,7 +25,16 @@ from estimator_io.plan.calls import Call, Plan
 from estimator_io.sources.base import Order, Source
 from estimator_io.sources.function import FunctionSource
 
-__all__ = ["Problem", "Report", "look", "look_for_endless", "look_for_errors"]
+__all__ = [
+    "Problem",
+    "Report",
+    "look",
+    "look_for_endless",
+    "look_for_errors",
+    "of_labels",
+    "of_rows",
+    "of_values",
+]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,15 +190,15 @@ def _one_bucket(options: Options) -> dict[str, Any]:
 def _of_batch(plan: Plan, mode: str) -> Iterator[Problem]:
     with tf.Graph().as_default():
         spec = build_checked(plan).element_spec
-    yield from _of_labels(spec, mode)
+    yield from of_labels(spec, mode)
     batches = first_elements(plan, 1)
     if batches:
-        yield from _of_values(batches[0], mode)
-        yield from _of_rows(batches[0], mode)
+        yield from of_values(batches[0], mode)
+        yield from of_rows(batches[0], mode)
 
 
-def _of_labels(spec: Any, mode: str) -> Iterator[Problem]:
-    """Looks at the rank of labels and weights."""
+def of_labels(spec: Any, mode: str) -> Iterator[Problem]:
+    """Looks at the rank of labels and weights, in a spec or in tensors themselves."""
     if not isinstance(spec, tuple) or hasattr(spec, "_fields"):
         return
     for name, part in zip(("labels", "weights"), spec[1:], strict=False):
@@ -217,7 +226,7 @@ def _of_labels(spec: Any, mode: str) -> Iterator[Problem]:
             yield Problem("labels", False, mode, text)
 
 
-def _of_values(batch: Any, mode: str) -> Iterator[Problem]:
+def of_values(batch: Any, mode: str) -> Iterator[Problem]:
     """Looks for values that make every loss NaN."""
     for path, array in leaves_of(batch):
         if array.dtype.kind not in "fc" and array.dtype.name != "bfloat16":
@@ -237,7 +246,7 @@ def _of_values(batch: Any, mode: str) -> Iterator[Problem]:
             )
 
 
-def _of_rows(batch: Any, mode: str) -> Iterator[Problem]:
+def of_rows(batch: Any, mode: str) -> Iterator[Problem]:
     """Looks whether features, labels and weights speak of the same number of rows."""
     if not isinstance(batch, tuple) or hasattr(batch, "_fields"):
         return

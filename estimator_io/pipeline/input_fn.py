@@ -192,6 +192,23 @@ class InputFn:
                 )
         return self._copy(dataclasses.replace(self.options, **options), self._mode)
 
+    def from_flags(self, flags: Any = None, prefix: str = "") -> InputFn:
+        """Returns a copy with the options that absl flags give (docs/flags.md).
+
+        What the command line gives counts more than the options of this InputFn, these more than a
+        flag's default.
+
+        Args:
+          flags: absl's FLAGS, or tf.compat.v1.flags.FLAGS; None takes absl's.
+          prefix: as given to `estimator_io.flags.define`.
+
+        Raises:
+          OptionError: no flag is defined, or a value is impossible or contradicts another.
+        """
+        from estimator_io.flags import reading
+
+        return self.replace(**reading.changes(self.options, flags, prefix))
+
     @property
     def class_names(self) -> tuple[str, ...] | None:
         """The classes that integer labels stand for, in order; None where they stand for none."""

@@ -59,6 +59,7 @@ class StageOptions(TypedDict, total=False):
     memory_limit: int | str | None
     check: bool
     shard: tuple[int, int] | str | None
+    flags: Any  # not an option: absl flags that give others
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

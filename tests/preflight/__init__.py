@@ -1,0 +1,1 @@
+"""Tests of the look at input functions before training."""

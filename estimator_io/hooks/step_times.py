@@ -82,9 +82,8 @@ class StepTimes:
         else:
             self.waiting += waiting
         for _ in range(count):
-            row = self._kept[(self.steps - self.first_steps) % len(self._kept)]
-            row[0] = waiting / count
-            row[1] = seconds / count
+            at = (self.steps - self.first_steps) % len(self._kept)
+            self._kept[at] = (waiting / count, seconds / count)
             self.steps += 1
 
     def kept(self) -> np.ndarray:

@@ -77,10 +77,15 @@ class StepWatcher(_Callback, _Hook):
     def after_run(self, run_context: Any, run_values: Any) -> None:
         """Ends it."""
         del run_context
-        results = run_values.results
-        stamps, loss = results if isinstance(results, list) else (results, None)
+        results: Any = run_values.results
+        stamps: Any = None
+        loss: Any = None
         if self._stamps.fetch is None:
-            stamps, loss = None, results
+            loss = results
+        elif isinstance(results, list):
+            stamps, loss = results
+        else:
+            stamps = results
         if stamps is None:
             waiting, done = self._waited_outside(), time.time()
             self._began -= waiting or 0.0  # the batch was there before the session ran

@@ -53,6 +53,7 @@ class Engine:
             warm_start_from=warm_start_from,
         )
         self._hooks = tuple(hooks)
+        self._attached: list[Any] = []
         self._calls: dict[str, SteppedCall] = {}
         self._specs: dict[str, Any] = {}
         self._placeholders: dict[str, Placeholders] = {}
@@ -62,6 +63,15 @@ class Engine:
     def model_dir(self) -> str:
         """The folder of checkpoints and event files."""
         return self.estimator.model_dir
+
+    def attach(self, hook: Any) -> None:
+        """Adds a hook to the training calls that begin before `detach_all`; once is enough."""
+        if not any(known is hook for known in (*self._hooks, *self._attached)):
+            self._attached.append(hook)
+
+    def detach_all(self) -> None:
+        """Forgets the hooks that were attached."""
+        self._attached.clear()
 
     # -- one call, step by step ------------------------------------------------------------------
 
@@ -86,7 +96,7 @@ class Engine:
 
         def call(hook: StepHook) -> Any:
             if mode == "train":
-                return estimator.train(input_fn, hooks=[hook, *self._hooks])
+                return estimator.train(input_fn, hooks=[hook, *self._hooks, *self._attached])
             if mode == "eval":
                 return estimator.evaluate(
                     input_fn, hooks=[hook], checkpoint_path=checkpoint, name=name

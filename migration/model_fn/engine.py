@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,7 @@ class Engine:
             warm_start_from=warm_start_from,
         )
         self._hooks = tuple(hooks)
+        self._listeners: tuple[Any, ...] = ()
         self._calls: dict[str, SteppedCall] = {}
         self._specs: dict[str, Any] = {}
         self._placeholders: dict[str, Placeholders] = {}
@@ -62,6 +64,16 @@ class Engine:
     def model_dir(self) -> str:
         """The folder of checkpoints and event files."""
         return self.estimator.model_dir
+
+    @contextlib.contextmanager
+    def training_with(self, hooks: Sequence[Any], listeners: Sequence[Any]) -> Iterator[None]:
+        """Training calls that begin inside have more hooks, and saving listeners."""
+        kept = self._hooks, self._listeners
+        self._hooks, self._listeners = (*self._hooks, *hooks), (*self._listeners, *listeners)
+        try:
+            yield
+        finally:
+            self._hooks, self._listeners = kept
 
     # -- one call, step by step ------------------------------------------------------------------
 
@@ -86,7 +98,9 @@ class Engine:
 
         def call(hook: StepHook) -> Any:
             if mode == "train":
-                return estimator.train(input_fn, hooks=[hook, *self._hooks])
+                return estimator.train(
+                    input_fn, hooks=[hook, *self._hooks], saving_listeners=self._listeners
+                )
             if mode == "eval":
                 return estimator.evaluate(
                     input_fn, hooks=[hook], checkpoint_path=checkpoint, name=name

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from migration.arguments import fit_arguments
+    from migration.callbacks.to_callback import to_callback
     from migration.datasets import to_dataset
     from migration.exporters import BestExporter, FinalExporter, LatestExporter
     from migration.loop.train import train_and_evaluate
@@ -23,6 +24,7 @@ _HOMES = {
     "ModelFnModel": "model_fn.model",
     "fit_arguments": "arguments",
     "run_config_to_strategy": "strategies",
+    "to_callback": "callbacks.to_callback",
     "to_dataset": "datasets",
     "train_and_evaluate": "loop.train",
 }
@@ -34,6 +36,7 @@ __all__ = [
     "ModelFnModel",
     "fit_arguments",
     "run_config_to_strategy",
+    "to_callback",
     "to_dataset",
     "train_and_evaluate",
 ]

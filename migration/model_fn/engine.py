@@ -55,6 +55,7 @@ class Engine:
         )
         self._hooks = tuple(hooks)
         self._listeners: tuple[Any, ...] = ()
+        self._attached: list[Any] = []
         self._calls: dict[str, SteppedCall] = {}
         self._specs: dict[str, Any] = {}
         self._placeholders: dict[str, Placeholders] = {}
@@ -74,6 +75,15 @@ class Engine:
             yield
         finally:
             self._hooks, self._listeners = kept
+
+    def attach(self, hook: Any) -> None:
+        """Adds a hook to the training calls that begin before `detach_all`; once is enough."""
+        if not any(known is hook for known in (*self._hooks, *self._attached)):
+            self._attached.append(hook)
+
+    def detach_all(self) -> None:
+        """Forgets the hooks that were attached."""
+        self._attached.clear()
 
     # -- one call, step by step ------------------------------------------------------------------
 
@@ -99,7 +109,9 @@ class Engine:
         def call(hook: StepHook) -> Any:
             if mode == "train":
                 return estimator.train(
-                    input_fn, hooks=[hook, *self._hooks], saving_listeners=self._listeners
+                    input_fn,
+                    hooks=[hook, *self._hooks, *self._attached],
+                    saving_listeners=self._listeners,
                 )
             if mode == "eval":
                 return estimator.evaluate(

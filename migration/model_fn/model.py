@@ -130,6 +130,7 @@ class ModelFnModel(_Model):
                 self._engine.finish("train")
         finally:
             self._engine.abandon("train")
+            self._engine.detach_all()
             self._inputs.forget()
         return history
 
@@ -237,6 +238,10 @@ class ModelFnModel(_Model):
     def metrics(self) -> list[Any]:
         """None of Keras's own: the model_fn's come with the result of `evaluate`."""
         return []
+
+    def attach_hook(self, hook: Any) -> None:
+        """Adds a SessionRunHook to this call of `fit`, before its first step; callbacks do so."""
+        self._engine.attach(hook)
 
     # -- what the Estimator has ------------------------------------------------------------------
 

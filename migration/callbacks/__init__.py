@@ -1,0 +1,1 @@
+"""SessionRunHooks under fit, and Keras callbacks under the Estimator."""

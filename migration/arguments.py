@@ -12,6 +12,7 @@ from estimator_io import InputFn
 from estimator_io.errors import OptionError
 from migration.fitting.batches import Batches
 from migration.loop.hooks import callbacks_of
+from migration.loop.keras_state import updates_of
 from migration.loop.specs import check_train_spec, checked_eval_specs
 
 __all__ = ["fit_arguments"]
@@ -132,7 +133,7 @@ class StopAtMaxSteps(_Callback):
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Ends training where the step is reached."""
         del batch, logs
-        if int(self.model.optimizer.iterations) >= self._max_steps:
+        if updates_of(self.model) >= self._max_steps:
             self.model.stop_training = True
 
 
@@ -147,7 +148,8 @@ def _length(
     if not _is_endless(dataset):
         return {"epochs": 1, "steps_per_epoch": None}
     if max_steps is not None:
-        left = max_steps - _trained(model)
+        known = getattr(getattr(model, "optimizer", None), "iterations", None) is not None
+        left = max_steps - (updates_of(model) if known else 0)
         if left <= 0:
             _log.warning("nothing to do: max_steps=%d, and the model is as far", max_steps)
             return {"epochs": 0, "steps_per_epoch": max_steps}
@@ -164,11 +166,6 @@ def _length(
             " between two validations."
         )
     return {"epochs": _ENDLESS, "steps_per_epoch": steps}
-
-
-def _trained(model: Any) -> int:
-    iterations = getattr(getattr(model, "optimizer", None), "iterations", None)
-    return 0 if iterations is None else int(iterations)
 
 
 def _validation(batches: Batches, eval_spec: Any) -> tf.data.Dataset | None:

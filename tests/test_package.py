@@ -30,7 +30,10 @@ MODULES_WITH_EXAMPLES = [
     "estimator_io.factories.tfrecord",
     "estimator_io.pipeline.input_fn",
     "estimator_io.hooks.position",
+    "migration.arguments",
+    "migration.loop.train",
     "migration.model_fn.model",
+    "migration.strategies",
     "estimator_io.store.store",
     "estimator_io.service.settings",
 ]

@@ -88,20 +88,21 @@ class Batches:
           StructureError: they do not fit the model; the message names the feature or label.
         """
         spec = dataset.element_spec
-        parts = spec if isinstance(spec, tuple) else (spec,)
+        parts: tuple[Any, ...] = spec if isinstance(spec, tuple) else (spec,)
+        features_spec = parts[0]
         if len(parts) > 3:
             raise StructureError(
                 f"The batches are tuples of {len(parts)}. Expected: features, (features, labels) or"
                 " (features, labels, weights)."
             )
-        require_weights(self._weight_column, parts[0])
+        require_weights(self._weight_column, features_spec)
         if len(parts) > 2 and self._weight_column is not None:
             raise StructureError(
                 f"Weights stand both in the batches and in the feature {self._weight_column!r}."
                 " Leave weight_column out."
             )
         noted = self._noted | {self._weight_column or ""}  # not dropped, but put elsewhere
-        features_of = match_features(parts[0], self._model, noted)
+        features_of = match_features(features_spec, self._model, noted)
         self._noted |= noted
         labels_of = None
         if len(parts) > 1:

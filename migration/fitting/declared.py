@@ -60,9 +60,9 @@ def _declared(model: Any, one: str, all_of_them: str, names: Any) -> Any:
 
 
 def _described(tensor: Any, name: str) -> Declared:
-    spec = getattr(tensor, "type_spec", None)  # of Keras 2
+    spec: Any = getattr(tensor, "type_spec", None)  # of Keras 2
     sparse = isinstance(spec, tf.SparseTensorSpec) or getattr(tensor, "sparse", False)
     ragged = isinstance(spec, tf.RaggedTensorSpec) or getattr(tensor, "ragged", False)
     kind = "sparse" if sparse else "ragged" if ragged else "dense"
-    dtype = spec.dtype if isinstance(spec, tf.TypeSpec) else tensor.dtype
+    dtype = tensor.dtype if spec is None else spec.dtype
     return Declared(name, tf.TensorShape(tensor.shape), tf.as_dtype(dtype), kind)

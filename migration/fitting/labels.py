@@ -15,6 +15,8 @@ __all__ = ["match_labels"]
 
 _log = logging.getLogger("estimator_io")
 Function = Callable[[Any], Any]
+_TensorShape: Any = tf.TensorShape  # which takes None for an unknown rank
+_UNKNOWN = _TensorShape(None)
 
 
 def match_labels(
@@ -38,7 +40,7 @@ def match_labels(
     """
     outputs = declared_outputs(model)
     if outputs is None:
-        outputs = Declared("output", tf.TensorShape(None), tf.float32, "dense")
+        outputs = Declared("output", _UNKNOWN, tf.float32, "dense")
     flat = [outputs] if isinstance(outputs, Declared) else _values(outputs)
     if not isinstance(spec, Mapping):
         if isinstance(spec, tuple) or len(flat) > 1:
@@ -69,7 +71,7 @@ def _label(spec: Any, output: Declared, vocabulary: Sequence[str] | None) -> Fun
 
 
 def _ranked(spec: Any, output: Declared) -> Function:
-    shape, wanted = getattr(spec, "shape", tf.TensorShape(None)), output.shape
+    shape, wanted = getattr(spec, "shape", _UNKNOWN), output.shape
     if shape.rank is None or wanted.rank is None or not isinstance(spec, tf.TensorSpec):
         return lambda labels: labels
     if shape.rank == wanted.rank - 1 and wanted[-1] == 1:

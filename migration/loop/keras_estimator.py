@@ -10,11 +10,12 @@ import numpy as np
 import tensorflow as tf
 
 from estimator_io.errors import NoDataError
+from migration.callbacks.capture import capture_of
 from migration.fitting.batches import Batches
 from migration.loop.checkpoints import CheckpointFolder
 from migration.loop.evaluation import folder_of
 from migration.loop.events import EventFolders
-from migration.loop.hooks import callbacks_of
+from migration.loop.hooks import evaluation_callbacks_of
 from migration.loop.keras_state import KerasState
 from migration.loop.timing import Clock
 from migration.serving.export import export_saved_model
@@ -97,11 +98,11 @@ class KerasEstimator:
         """
         checkpoint = checkpoint_path or self.latest_checkpoint()
         dataset = self._batches.evaluation(input_fn, steps)
-        with self._as_of(checkpoint):
+        with self._as_of(checkpoint), capture_of(self._state.model).unchanged():
             step = self._state.global_step
-            values = _evaluated(self._state.model, dataset, callbacks_of(hooks))
+            values = _evaluated(self._state.model, dataset, evaluation_callbacks_of(hooks))
         metrics = {key: np.float32(values[key]) for key in sorted(values)}
-        self._events.write(folder_of(name), metrics, step)
+        self._events.write(folder_of(name), {k: float(v) for k, v in metrics.items()}, step)
         self._events.flush()
         return {**metrics, "global_step": np.int64(step)}
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from estimator_io.errors import OptionError, SourceError
 
-__all__ = ["KerasState"]
+__all__ = ["KerasState", "updates_of"]
 
 _DESCRIPTION = "description/.ATTRIBUTES/py_state"
 
@@ -44,7 +44,7 @@ class KerasState:
     @property
     def global_step(self) -> int:
         """The updates of the model so far."""
-        return int(self.model.optimizer.iterations)
+        return updates_of(self.model)
 
     @property
     def batches_per_step(self) -> int:
@@ -83,6 +83,12 @@ class KerasState:
             for variable, value in zip(variables, kept, strict=True):
                 variable.assign(value)
             self._held = held
+
+
+def updates_of(model: Any) -> int:
+    """Returns the updates of a compiled model so far, as its optimizer counts them."""
+    # int() of a variable of Keras 3 fails under a strategy of several replicas.
+    return int(model.optimizer.iterations.numpy())
 
 
 class _Description(tf.train.experimental.PythonState):
@@ -124,8 +130,9 @@ def _create_slots(optimizer: Any, variables: Any) -> None:
 
 
 def _variables_of(optimizer: Any) -> list[Any]:
-    variables = optimizer.variables
-    return list(variables() if callable(variables) else variables)
+    variables: Any = optimizer.variables
+    found: Any = variables() if callable(variables) else variables
+    return list(found)
 
 
 def _is_of_updates(variable: Any) -> bool:

@@ -10,6 +10,7 @@ import tensorflow as tf
 from migration.loop.checkpoints import step_of
 from migration.loop.evaluation import Evaluation, Evaluator
 from migration.loop.evaluator_task import evaluate_until
+from migration.loop.hooks import saver_hook_of
 from migration.loop.specs import nothing_to_do, saving_times
 from migration.loop.tasks import is_evaluator, require_local
 from migration.loop.timing import Clock
@@ -31,7 +32,7 @@ def train_model_fn(
     `clock` counts for throttle_secs.
     """
     estimator = model.estimator
-    saving_times(estimator.config)
+    saving_times(estimator.config, saver_hook_of(train_spec.hooks, estimator.model_dir))
     evaluations = [Evaluation(estimator, spec, train_spec.max_steps) for spec in specs]
     if is_evaluator(estimator.config):
         evaluate_until(train_spec.max_steps, evaluations, clock)

@@ -8,7 +8,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from estimator_io.compat import estimator_module
 from migration.loop.events import EventFolders
 from migration.loop.keras_state import KerasState
 from migration.loop.timing import Clock, Timer
@@ -72,7 +71,7 @@ class ReportingCallback(_Callback):
             self._events.write("", values, step)
         if math.isnan(values.get("loss", 0.0)):
             _log.error("the model diverged: its loss is NaN at step %d", step)
-            raise estimator_module().NanLossDuringTrainingError
+            raise tf.compat.v1.train.NanLossDuringTrainingError
 
     def on_train_end(self, logs: Any = None) -> None:
         """Lets readers see what was written."""

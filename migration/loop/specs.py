@@ -47,12 +47,18 @@ def checked_eval_specs(given: Any) -> list[Any]:
     return specs
 
 
-def saving_times(config: Any) -> dict[str, Any]:
+def saving_times(config: Any, saver: Any = None) -> dict[str, Any]:
     """Returns when checkpoints are due, as arguments of a `Timer`.
+
+    Args:
+      config: the RunConfig.
+      saver: a CheckpointSaverHook that takes its place.
 
     Raises:
       OptionError: the config asks for none, so there would be nothing to evaluate.
     """
+    if saver is not None:
+        return {"every_secs": saver._timer._every_secs, "every_steps": saver._timer._every_steps}
     secs = getattr(config, "save_checkpoints_secs", None)
     steps = getattr(config, "save_checkpoints_steps", None)
     if not secs and not steps:

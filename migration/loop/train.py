@@ -16,7 +16,7 @@ from migration.loop.checkpoints import CheckpointFolder, step_of
 from migration.loop.evaluation import Evaluation, Evaluator
 from migration.loop.evaluator_task import evaluate_until
 from migration.loop.events import EventFolders
-from migration.loop.hooks import callbacks_of
+from migration.loop.hooks import callbacks_of, saver_hook_of
 from migration.loop.keras_estimator import KerasEstimator
 from migration.loop.keras_state import KerasState
 from migration.loop.model_fn import train_model_fn
@@ -190,11 +190,12 @@ class _KerasLoop:
     def _fit(self, train_spec: Any, evaluator: Evaluator, callbacks: Sequence[Any]) -> None:
         config, clock = self._config, self._clock
         dataset, positions = self._batches.train(train_spec.input_fn, self._folder.folder)
+        saver = saver_hook_of(train_spec.hooks, self._folder.folder)
         saving = CheckpointCallback(
             self._state,
             self._folder,
-            Timer(clock, **saving_times(config)),
-            [*(train_spec.saving_listeners or ()), evaluator],
+            Timer(clock, **saving_times(config, saver)),
+            [*(saver._listeners if saver else ()), *(train_spec.saving_listeners or ()), evaluator],
         )
         reporting = ReportingCallback(
             self._state,
@@ -203,7 +204,7 @@ class _KerasLoop:
             log_steps=config.log_step_count_steps,
             clock=clock,
         )
-        hooks = callbacks_of(train_spec.hooks)
+        hooks = callbacks_of(hook for hook in train_spec.hooks or () if hook is not saver)
         # The Estimator saves before it asks the hooks of the user; they may then stop.
         in_order = [saving, reporting, *positions, *hooks, *callbacks]
         self._model.fit(

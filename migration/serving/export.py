@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.trackable import resource
 
 from estimator_io.errors import StructureError
 from migration.fitting.declared import Declared, declared_outputs
@@ -47,7 +48,7 @@ def export_saved_model(
     Raises:
       StructureError: features do not fit the model, or a receiver tensor is sparse.
     """
-    module = tf.Module()
+    module: Any = tf.Module()
     module.model = model
     receiver = _receive(serving_input_receiver_fn)
     alternatives = getattr(receiver, "receiver_tensors_alternatives", None) or {}
@@ -75,9 +76,7 @@ def _receive(serving_input_receiver_fn: Callable[[], Any]) -> Any:
         return serving_input_receiver_fn()
 
 
-def _signature(
-    model: Any, receive: Callable[[], Any], alternative: str | None, module: tf.Module
-) -> Any:
+def _signature(model: Any, receive: Callable[[], Any], alternative: str | None, module: Any) -> Any:
     """Returns the concrete function from the receiver tensors to the model's outputs by name."""
     names: list[str] = []
     feeds: list[Any] = []
@@ -95,9 +94,11 @@ def _signature(
         features = match_features(spec, model, set(spec if isinstance(spec, Mapping) else ()))
         return _by_name(model, model(features(receiver.features), training=False))
 
-    wrapped = tf.compat.v1.wrap_function(build, [])
-    # Kept with the module, which owns what the graph made: tables, and functions of the receiver.
-    module.__dict__.setdefault("wrapped", []).append(wrapped)
+    tracker = resource.ResourceTracker()
+    with resource.resource_tracker_scope(tracker):
+        wrapped = tf.compat.v1.wrap_function(build, [])
+    # A SavedModel holds what its module owns: here the tables of the receiver.
+    module.resources = [*getattr(module, "resources", ()), *tracker.resources]
     outputs = wrapped.structured_outputs
     pruned = wrapped.prune(feeds, outputs)
 

@@ -153,7 +153,7 @@ def test_a_label_vocabulary_gives_the_classes_their_numbers():
         fitted({"x": AGE}, model, ["dog", "ant"], label_vocabulary=["ant", "ant"])
 
 
-# tests of weights: 4 rows whose loss is 1 each; the table of ../shared docs: 3.0, 0.75, 1.0
+# A batch of 4 rows whose losses are 1 each, with weights 1, 1, 1, 0.
 @pytest.mark.parametrize(
     ("reduction", "expected"),
     [("sum_over_batch_size", 0.75), ("sum", 3.0), ("sum_by_nonzero_weights", 1.0), ("mean", 1.0)],

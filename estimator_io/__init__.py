@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from estimator_io.factories.text import text_input_fn
     from estimator_io.factories.tfds import tfds_input_fn
     from estimator_io.factories.tfrecord import tfrecord_input_fn
+    from estimator_io.hooks.monitor import InputMonitor
     from estimator_io.hooks.position import PositionCallback
+    from estimator_io.hooks.progress import ProgressHook
     from estimator_io.pipeline.input_fn import InputFn
     from estimator_io.service.settings import Service
     from estimator_io.store.store import Store
@@ -47,11 +49,13 @@ _HOMES = {
     "CompatibilityError": "errors",
     "EstimatorIOError": "errors",
     "InputFn": "pipeline.input_fn",
+    "InputMonitor": "hooks.monitor",
     "ModeError": "errors",
     "NoDataError": "errors",
     "OptionError": "errors",
     "PositionCallback": "hooks.position",
     "PositionError": "errors",
+    "ProgressHook": "hooks.progress",
     "RowError": "errors",
     "Service": "service.settings",
     "ServiceError": "errors",
@@ -80,11 +84,13 @@ __all__ = [
     "CompatibilityError",
     "EstimatorIOError",
     "InputFn",
+    "InputMonitor",
     "ModeError",
     "NoDataError",
     "OptionError",
     "PositionCallback",
     "PositionError",
+    "ProgressHook",
     "RowError",
     "Service",
     "ServiceError",

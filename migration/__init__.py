@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from migration.arguments import fit_arguments
     from migration.callbacks.to_callback import to_callback
+    from migration.callbacks.to_hook import to_hook
     from migration.datasets import to_dataset
     from migration.exporters import BestExporter, FinalExporter, LatestExporter
     from migration.loop.train import train_and_evaluate
@@ -26,6 +27,7 @@ _HOMES = {
     "run_config_to_strategy": "strategies",
     "to_callback": "callbacks.to_callback",
     "to_dataset": "datasets",
+    "to_hook": "callbacks.to_hook",
     "train_and_evaluate": "loop.train",
 }
 
@@ -38,6 +40,7 @@ __all__ = [
     "run_config_to_strategy",
     "to_callback",
     "to_dataset",
+    "to_hook",
     "train_and_evaluate",
 ]
 

@@ -42,6 +42,7 @@ class StepCapture:
         self._possible = tf.executing_eagerly() and hasattr(model, "compute_loss")
         self._loss: Any = None
         self._loss_seen = False
+        self._train_steps = 0  # that are being traced or run; an evaluation computes losses too
         self._outputs: dict[str, Any] = {}
 
     def want_loss(self) -> None:
@@ -59,17 +60,26 @@ class StepCapture:
                 aggregation=tf.VariableAggregation.SUM,
                 name="loss_of_batch",
             )
-        original = model.compute_loss
+        compute, step = model.compute_loss, model.train_step
 
-        @functools.wraps(original)
+        @functools.wraps(compute)
         def compute_loss(*args: Any, **kwargs: Any) -> Any:
-            loss = original(*args, **kwargs)
-            if loss is not None and kwargs.get("training", True):
+            loss = compute(*args, **kwargs)
+            if loss is not None and self._train_steps:
                 self._loss.assign(tf.cast(loss, tf.float32))
                 self._loss_seen = True
             return loss
 
+        @functools.wraps(step)
+        def train_step(*args: Any, **kwargs: Any) -> Any:
+            self._train_steps += 1
+            try:
+                return step(*args, **kwargs)
+            finally:
+                self._train_steps -= 1
+
         _replace(model, "compute_loss", compute_loss)
+        _replace(model, "train_step", train_step)
         model.make_train_function(force=True)
 
     def want_output(self, layer: Any) -> None:

@@ -102,9 +102,9 @@ class HookCallback(_Callback):
         del batch
         values = self._values
         if values is not None:
-            old, new = values.step, values.read_step()
-            if new == old and not hasattr(self.model.optimizer, "iterations"):
-                new = old + 1  # nobody else counts
+            old = values.step
+            counted = hasattr(getattr(self.model, "optimizer", None), "iterations")
+            new = values.read_step() if counted else old + 1
             self.steps_taken = new - old
             # A hook sees the global step of the train step while it asks for its tensors.
             values.step = max(old, new - 1)

@@ -43,8 +43,8 @@ class TwinGraph(_Graph):
         if isinstance(obj, str):
             name, _, output = obj.partition(":")
             if output in ("", "0") and name not in self._asked:
-                self._asked.add(name)
                 self._supply(name)
+                self._asked.add(name)
         element = super().as_graph_element(obj, allow_tensor, allow_operation)
         if allow_tensor and isinstance(obj, str) and obj in self._of_model:
             return element.outputs[0]  # a placeholder cannot be run, and its value is meant
@@ -98,6 +98,10 @@ class TwinSession(_Session):
             if missing and "You must feed a value for placeholder" in str(error):
                 raise missing[0] from error
             raise
+
+    def forget_step(self) -> None:
+        """Has the global step set again before the next run."""
+        self._step = None
 
     def _feeds(self) -> tuple[dict[Any, Any], list[NoValueError]]:
         feeds, missing = {}, []
@@ -155,6 +159,7 @@ class Twin:
             ]
         self.session = TwinSession(self.graph)
         self.session.run(initial)
+        self.session.forget_step()
 
     def context(self) -> Any:
         """Returns the run context of a step."""
@@ -169,15 +174,11 @@ class Twin:
 
     def split_feeds(self, feeds: Mapping[Any, Any]) -> tuple[dict[str, Any], dict[Any, Any]]:
         """Returns the feeds of the model by name, and those of the graph's own placeholders."""
+        # First all of them: asking for a name may make its placeholder.
+        tensors = [(self.graph.as_graph_element(key), value) for key, value in feeds.items()]
         supplied = {id(t): name for name, ts in self.graph.supplied.items() for t in ts}
-        of_model, of_graph = {}, {}
-        for key, value in feeds.items():
-            tensor = self.graph.as_graph_element(key)
-            if id(tensor) in supplied:
-                of_model[supplied[id(tensor)]] = value
-            else:
-                of_graph[tensor] = value
-        return of_model, of_graph
+        of_model = {supplied[id(t)]: value for t, value in tensors if id(t) in supplied}
+        return of_model, {t: value for t, value in tensors if id(t) not in supplied}
 
 
 def _look_up(graph: TwinGraph, fetches: Any) -> None:

@@ -127,7 +127,7 @@ class NamedValues:
 
     def read_step(self) -> int:
         """Returns how many steps the optimizer has taken; 0 without one that counts."""
-        iterations = getattr(self._model.optimizer, "iterations", None)
+        iterations = getattr(getattr(self._model, "optimizer", None), "iterations", None)
         return 0 if iterations is None else int(_as_numpy(iterations))
 
     def begin_step(self) -> None:
@@ -231,7 +231,7 @@ def _as_numpy(value: Any) -> Any:
         # Hooks ask inside graphs of their own.
         with tf.__internal__.eager_context.eager_mode():
             return value.numpy()
-    except (AttributeError, NotImplementedError):  # a variable of a legacy graph
+    except (AttributeError, NotImplementedError, TypeError):  # a variable of a legacy graph
         backend: Any = tf.keras.backend
         return backend.get_value(value)
 

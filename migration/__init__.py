@@ -9,19 +9,40 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from migration.arguments import fit_arguments
     from migration.callbacks.to_callback import to_callback
     from migration.callbacks.to_hook import to_hook
     from migration.datasets import to_dataset
+    from migration.exporters import BestExporter, FinalExporter, LatestExporter
+    from migration.loop.train import train_and_evaluate
     from migration.model_fn.model import ModelFnModel
+    from migration.strategies import run_config_to_strategy
 
 _HOMES = {
+    "BestExporter": "exporters",
+    "FinalExporter": "exporters",
+    "LatestExporter": "exporters",
     "ModelFnModel": "model_fn.model",
+    "fit_arguments": "arguments",
+    "run_config_to_strategy": "strategies",
     "to_callback": "callbacks.to_callback",
     "to_dataset": "datasets",
     "to_hook": "callbacks.to_hook",
+    "train_and_evaluate": "loop.train",
 }
 
-__all__ = ["ModelFnModel", "to_callback", "to_dataset", "to_hook"]
+__all__ = [
+    "BestExporter",
+    "FinalExporter",
+    "LatestExporter",
+    "ModelFnModel",
+    "fit_arguments",
+    "run_config_to_strategy",
+    "to_callback",
+    "to_dataset",
+    "to_hook",
+    "train_and_evaluate",
+]
 
 
 def __getattr__(name: str) -> Any:

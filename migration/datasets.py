@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow as tf
 
 from estimator_io import InputFn
-from estimator_io.errors import OptionError, StructureError
+from estimator_io.errors import OptionError
+from migration.tensors import dataset_of_tensors
 
 __all__ = ["to_dataset"]
+
+_GRAPH_ONLY = re.compile(r"eager (execution|mode)|graph mode")
 
 
 def to_dataset(
@@ -23,9 +28,13 @@ def to_dataset(
 ) -> tf.data.Dataset:
     """Returns the Dataset of an input function, for model.fit, evaluate or predict.
 
+    A function that returns tensors, as of a one-shot or initializable iterator or of queues, runs
+    in a graph and session of its own: each batch is then a `session.run` and a copy, so return the
+    Dataset itself where you can. It is called once more to see what it returns.
+
     Args:
-      input_fn: an `InputFn`, or any input function that returns a Dataset and takes some of mode,
-        params and config, as the Estimator allows.
+      input_fn: an `InputFn`, or any input function that takes some of mode, params and config, as
+        the Estimator allows, and returns a Dataset or tensors.
       mode: "train", "eval" or "infer".
       params: the Estimator's params; `params["batch_size"]` as the Estimator would use it.
       config: the Estimator's RunConfig, for input functions that ask for it.
@@ -34,8 +43,7 @@ def to_dataset(
       A Dataset of features, (features, labels) or (features, labels, weights).
 
     Raises:
-      StructureError: the function returned something else, such as the tensors of a one-shot
-        iterator, which belong to a graph that fit does not run.
+      StructureError: the function returned neither a Dataset nor tensors.
       OptionError: it asks for an argument that nobody gives.
 
     Example:
@@ -49,14 +57,17 @@ def to_dataset(
     if isinstance(input_fn, InputFn):
         return input_fn.dataset(mode, params)
     given = {"mode": mode, "params": dict(params or {}), "config": config}
-    dataset = input_fn(**_accepted(input_fn, given))
-    if isinstance(dataset, tf.data.Dataset):
-        return dataset
-    raise StructureError(
-        f"The input function returned no Dataset. Received: {type(dataset).__name__}. Expected: a"
-        " tf.data.Dataset. Return the Dataset itself, without make_one_shot_iterator(…).get_next():"
-        " the Estimator and fit both take it."
-    )
+    call = functools.partial(input_fn, **_accepted(input_fn, given))
+    try:
+        dataset = call()
+    except (AttributeError, RuntimeError) as error:
+        # Queues, placeholders and initializable iterators refuse to be made outside of a graph.
+        if not _GRAPH_ONLY.search(str(error)):
+            raise
+    else:
+        if isinstance(dataset, tf.data.Dataset):
+            return dataset
+    return dataset_of_tensors(call)
 
 
 def _accepted(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:

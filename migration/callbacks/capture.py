@@ -7,9 +7,10 @@ assigns them to variables, which costs next to nothing where nobody reads them.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,15 @@ class StepCapture:
         """What the layer returned for the last batch; None before the first step."""
         variable = self._outputs.get(layer)
         return None if variable is None else _value(variable)
+
+    @contextlib.contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Keeps what the last train step left while the model is evaluated in between."""
+        variables = [v for v in (self._loss, *self._outputs.values()) if v is not None]
+        kept = [_value(variable) for variable in variables]
+        yield
+        for variable, value in zip(variables, kept, strict=True):
+            variable.assign(value)
 
     def _keep(self, layer: str, result: Any) -> None:
         if not tf.is_tensor(result):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,7 @@ class Engine:
             warm_start_from=warm_start_from,
         )
         self._hooks = tuple(hooks)
+        self._listeners: tuple[Any, ...] = ()
         self._attached: list[Any] = []
         self._calls: dict[str, SteppedCall] = {}
         self._specs: dict[str, Any] = {}
@@ -63,6 +65,16 @@ class Engine:
     def model_dir(self) -> str:
         """The folder of checkpoints and event files."""
         return self.estimator.model_dir
+
+    @contextlib.contextmanager
+    def training_with(self, hooks: Sequence[Any], listeners: Sequence[Any]) -> Iterator[None]:
+        """Training calls that begin inside have more hooks, and saving listeners."""
+        kept = self._hooks, self._listeners
+        self._hooks, self._listeners = (*self._hooks, *hooks), (*self._listeners, *listeners)
+        try:
+            yield
+        finally:
+            self._hooks, self._listeners = kept
 
     def attach(self, hook: Any) -> None:
         """Adds a hook to the training calls that begin before `detach_all`; once is enough."""
@@ -96,7 +108,11 @@ class Engine:
 
         def call(hook: StepHook) -> Any:
             if mode == "train":
-                return estimator.train(input_fn, hooks=[hook, *self._hooks, *self._attached])
+                return estimator.train(
+                    input_fn,
+                    hooks=[hook, *self._hooks, *self._attached],
+                    saving_listeners=self._listeners,
+                )
             if mode == "eval":
                 return estimator.evaluate(
                     input_fn, hooks=[hook], checkpoint_path=checkpoint, name=name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -132,6 +133,12 @@ class ModelFnModel(_Model):
             self._engine.detach_all()
             self._inputs.forget()
         return history
+
+    def training_with(
+        self, hooks: Sequence[Any], listeners: Sequence[Any]
+    ) -> contextlib.AbstractContextManager[None]:
+        """Calls of `fit` inside have more SessionRunHooks, and CheckpointSaverListeners."""
+        return self._engine.training_with(hooks, listeners)
 
     def evaluate(self, x: Any = None, y: Any = None, **kwargs: Any) -> Any:
         """Evaluates as `keras.Model.evaluate` does, by the model_fn's eval_metric_ops.

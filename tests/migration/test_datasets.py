@@ -37,9 +37,9 @@ def test_a_legacy_function_gets_the_arguments_it_takes():
     assert values(migration.to_dataset(lambda: tf.data.Dataset.range(2))) == [0, 1]
 
 
-def test_tensors_are_refused_with_the_remedy():
-    with pytest.raises(StructureError, match=r"Received: tuple.*make_one_shot_iterator"):
-        migration.to_dataset(lambda: (tf.constant(1), tf.constant(2)))
+def test_what_is_no_data_is_refused():
+    with pytest.raises(StructureError, match=r"returned no data\. Received: int"):
+        migration.to_dataset(lambda: {"x": 1})
 
 
 def test_an_argument_that_nobody_gives_is_refused_by_name():
@@ -49,3 +49,65 @@ def test_an_argument_that_nobody_gives_is_refused_by_name():
 
 def test_the_documented_example_gives_what_it_says():
     assert doctest.testmod(migration.datasets).failed == 0
+
+
+v1 = tf.compat.v1
+
+
+def one_shot():
+    dataset = tf.data.Dataset.from_tensor_slices(({"x": [1, 2, 3]}, [4, 5, 6])).batch(2)
+    return v1.data.make_one_shot_iterator(dataset).get_next()
+
+
+def initializable():
+    table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(tf.constant(["a", "b"]), tf.constant([1, 2])), 0
+    )
+    dataset = tf.data.Dataset.from_tensor_slices(["a", "b", "c"]).map(table.lookup).batch(2)
+    iterator = v1.data.make_initializable_iterator(dataset)
+    v1.add_to_collection(v1.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
+    return iterator.get_next()
+
+
+def queue():
+    (row,) = v1.train.slice_input_producer([tf.constant([7, 8, 9])], num_epochs=1, shuffle=False)
+    return {"x": v1.train.batch([row], 2, allow_smaller_final_batch=True)}
+
+
+def sparse():
+    rows = tf.sparse.from_dense([[0.0, 1.0], [2.0, 0.0], [0.0, 0.0]])
+    dataset = tf.data.Dataset.from_tensor_slices(rows).batch(2)
+    return v1.data.make_one_shot_iterator(dataset).get_next()
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+def test_the_tensors_of_an_iterator_are_batches_until_it_ends(passes):
+    dataset = migration.to_dataset(one_shot, "train")
+    for _ in range(passes):  # each iteration is a call of the function, as under the Estimator
+        found = list(dataset.as_numpy_iterator())
+        assert [x["x"].tolist() for x, _ in found] == [[1, 2], [3]]
+        assert [y.tolist() for _, y in found] == [[4, 5], [6]]
+
+
+def test_tables_and_initializable_iterators_are_initialised():
+    assert values(migration.to_dataset(initializable)) == [[1, 2], [0]]
+
+
+def test_queues_are_run():
+    found = migration.to_dataset(queue).as_numpy_iterator()
+    assert [batch["x"].tolist() for batch in found] == [[7, 8], [9]]
+
+
+def test_sparse_tensors_stay_sparse():
+    dataset = migration.to_dataset(sparse)
+    assert isinstance(dataset.element_spec, tf.SparseTensorSpec)
+    dense = [tf.sparse.to_dense(batch).numpy().tolist() for batch in dataset]
+    assert dense == [[[0, 1], [2, 0]], [[0, 0]]]
+
+
+def test_an_error_of_the_function_itself_is_the_users_to_see():
+    def broken():
+        raise RuntimeError("no such bucket")
+
+    with pytest.raises(RuntimeError, match="no such bucket"):
+        migration.to_dataset(broken)

@@ -1,0 +1,1 @@
+"""SavedModels of Keras models with the signatures of an Estimator's serving input receivers."""

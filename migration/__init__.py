@@ -9,12 +9,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from migration.compare.comparing import compare
     from migration.datasets import to_dataset
     from migration.model_fn.model import ModelFnModel
 
-_HOMES = {"ModelFnModel": "model_fn.model", "to_dataset": "datasets"}
+_HOMES = {
+    "ModelFnModel": "model_fn.model",
+    "compare": "compare.comparing",
+    "to_dataset": "datasets",
+}
 
-__all__ = ["ModelFnModel", "to_dataset"]
+__all__ = ["ModelFnModel", "compare", "to_dataset"]
 
 
 def __getattr__(name: str) -> Any:

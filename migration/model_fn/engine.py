@@ -65,7 +65,14 @@ class Engine:
 
     # -- one call, step by step ------------------------------------------------------------------
 
-    def begin(self, mode: str, data: InputFunction | Any, *, name: str | None = None) -> None:
+    def begin(
+        self,
+        mode: str,
+        data: InputFunction | Any,
+        *,
+        name: str | None = None,
+        watch: Callable[[Any], Mapping[str, Any]] | None = None,
+    ) -> None:
         """Begins a call of the Estimator.
 
         Args:
@@ -73,6 +80,8 @@ class Engine:
           data: an input function, which then runs in the Estimator's own graph, or the element spec
             of the batches that `step` will be given.
           name: of the evaluation, for the folder of its events.
+          watch: returns further tensors that `step` shall give back, by name, given the
+            EstimatorSpec; called when the graph is built, to which it may add.
         """
         self._placeholders.pop(mode, None)
         self._specs.pop(mode, None)
@@ -98,9 +107,9 @@ class Engine:
             return None
 
         def fetches() -> Any:
-            # Noted at the first step: a validation calls the model_fn again while training waits.
-            spec = self._specs.setdefault(mode, self._noting.spec)
-            return {} if mode == "infer" else {"loss": spec.loss}
+            spec = self._specs[mode] = self._noting.spec
+            watched = {} if watch is None else watch(spec)
+            return {**watched} if mode == "infer" else {"loss": spec.loss, **watched}
 
         self._calls[mode] = SteppedCall(call, fetches)
 
@@ -120,7 +129,7 @@ class Engine:
           batch: eager tensors; None where an input function gives the batches.
 
         Returns:
-          {"loss": float32 scalar}, or for "infer" the predictions of the batch.
+          {"loss": float32 scalar} and what is watched, or for "infer" the predictions of the batch.
 
         Raises:
           Ended: the input is exhausted, or a hook had asked to stop.
@@ -129,6 +138,11 @@ class Engine:
         feed = {} if placeholders is None else lambda: placeholders.feed(batch)
         result = call.step(feed)
         return self._predictions if mode == "infer" else result
+
+    def look(self, tensor: Callable[[Any], Any], batch: Any) -> Any:
+        """Returns the value of `tensor(spec)` for a batch, without a step of the training."""
+        feed = self._placeholders["train"].feed(batch)
+        return self._visit(lambda session: session.run(tensor(self._specs["train"]), feed))
 
     def finish(self, mode: str) -> Any:
         """Ends a call as exhausted input does, and returns what it returned."""

@@ -73,11 +73,16 @@ class StepHook(tf.compat.v1.train.SessionRunHook):
 
     def __init__(self, fetches: Callable[[], Any]) -> None:
         self._fetches = fetches
+        self._fetched: Any = None
         self.commands: queue.SimpleQueue = queue.SimpleQueue()
         self.answers: queue.SimpleQueue = queue.SimpleQueue()
         self.answer: _Answer | None = None  # of the step before, given when all hooks saw it
         self._step: _Step | None = None
         self._session: Any = None
+
+    def begin(self) -> None:
+        """Asks for the fetches while the graph may still grow, and before another call's graph."""
+        self._fetched = self._fetches()
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Notes the session, also the one of a recovery."""
@@ -89,7 +94,7 @@ class StepHook(tf.compat.v1.train.SessionRunHook):
         del run_context
         if self._step is None:
             self._step = self._next_step()
-        return tf.compat.v1.train.SessionRunArgs(self._fetches(), feed_dict=dict(self._step.feed))
+        return tf.compat.v1.train.SessionRunArgs(self._fetched, feed_dict=self._step.feed)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
         """Keeps the results until every other hook has seen them too."""
@@ -124,6 +129,7 @@ class SteppedCall:
     def __init__(self, call: Callable[[StepHook], Any], fetches: Callable[[], Any]) -> None:
         self._hook = StepHook(fetches)
         self._over: _Over | None = None
+        self._graph_is_built = False
         self._thread = threading.Thread(
             target=self._run, args=(call,), name="estimator-call", daemon=True
         )
@@ -148,7 +154,8 @@ class SteppedCall:
           Exception: what the call raised.
         """
         if callable(feed):
-            self.visit(lambda _: None)  # the graph is built once the hook listens
+            if not self._graph_is_built:
+                self.visit(lambda _: None)  # the graph is built once the hook listens
             feed = feed() if self._over is None else {}
         return self._ask(_Step(feed))
 
@@ -172,6 +179,7 @@ class SteppedCall:
         if self._over is None:
             self._hook.commands.put(command)
             answer = self._hook.answers.get()
+            self._graph_is_built = True
             if isinstance(answer, _Over):
                 self._over = answer
                 answer = answer.step

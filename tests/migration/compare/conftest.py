@@ -141,6 +141,8 @@ def twin(recipe: Recipe) -> Any:
         kernel_initializer=initializer,
         kernel_regularizer=regularizer,
     )(x)
+    if activation and recipe.from_logits:
+        outputs = layers.Rescaling(1.0)(outputs)  # or Keras finds the softmax and undoes it
     model = keras.Model({"x": inputs}, outputs)
     loss = keras.losses.CategoricalCrossentropy if recipe.smoothing else None
     reduction = {"mean": "sum_over_batch_size", "sum": "sum"}[recipe.reduction]
@@ -163,7 +165,11 @@ def _smoothed(recipe: Recipe) -> Any:
     dense = tf.keras.losses.CategoricalCrossentropy(
         from_logits=recipe.from_logits, label_smoothing=recipe.smoothing
     )
-    return lambda labels, outputs: dense(tf.one_hot(tf.reshape(labels, [-1]), CLASSES), outputs)
+
+    def loss(labels, outputs):
+        return dense(tf.one_hot(tf.cast(tf.reshape(labels, [-1]), tf.int32), CLASSES), outputs)
+
+    return loss
 
 
 def input_fn(weighted: bool = False) -> Any:
@@ -177,5 +183,5 @@ def input_fn(weighted: bool = False) -> Any:
 
 
 def estimator(recipe: Recipe, folder: Any) -> Any:
-    config = tf.estimator.RunConfig(model_dir=str(folder), tf_random_seed=5)
+    config = tf.estimator.RunConfig(folder and str(folder), tf_random_seed=5)
     return tf.estimator.Estimator(model_fn, config=config, params={"recipe": recipe})

@@ -11,6 +11,7 @@ import os
 import tempfile
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 import estimator_io
@@ -66,6 +67,7 @@ def estimator(model_dir: str | None = None) -> Any:
 
 def keras_model(epsilon: float = 1e-8, momentum: float = 0.99) -> Any:
     """The same network in Keras; the arguments are what a port forgets first."""
+    betas = [float(np.float32(beta)) for beta in (0.9, 0.999)]  # as TensorFlow's kernel has them
     layers = tf.keras.layers
     spectrogram = tf.keras.Input((61, 129), name="spectrogram")
     net = layers.Rescaling(0.5, offset=2.0)(spectrogram)
@@ -75,7 +77,7 @@ def keras_model(epsilon: float = 1e-8, momentum: float = 0.99) -> Any:
     logits = layers.Dense(len(LANGUAGES), name="logits")(net)
     model = tf.keras.Model({"spectrogram": spectrogram}, logits)
     model.compile(
-        tf.keras.optimizers.Adam(2e-3, epsilon=epsilon),
+        tf.keras.optimizers.Adam(2e-3, *betas, epsilon=epsilon),
         tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
         metrics=["accuracy"],
     )

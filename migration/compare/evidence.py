@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from migration.compare.estimator_side import EstimatorSide
     from migration.compare.keras_side import KerasSide
 
-__all__ = ["Cause", "Evidence", "Losses", "Sample", "Updates"]
+__all__ = ["Cause", "Evidence", "Losses", "Sample", "Updates", "close"]
 
 SAMPLED = 4096
+# Predictions that are made of the same numbers agree to this, relative to their largest value.
+AGREEMENT = 1e-5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,7 +109,6 @@ class Evidence:
       pairs: which variable is which.
       kept: the first batches.
       predictions: predictions of the kept batches at the start, pairs of arrays by prediction.
-      rtol: relative precision that two measurements of one number agree to.
       evaluation: losses of the kept batches in evaluation at the start, or None.
       training: the losses of the first training step, or None.
       updates: the Estimator's and the model's.
@@ -129,3 +130,16 @@ class Evidence:
         default_factory=dict
     )
     first_gradients: Mapping[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def predictions_differ(self) -> bool:
+        """Whether the predictions at the start are apart by more than rounding."""
+        return any(not close(*pair) for pairs in self.predictions for pair in pairs.values())
+
+
+def close(value: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two predictions are equal but for rounding; those that are no numbers are passed."""
+    if value.dtype.kind not in "fiub" or value.shape != other.shape:
+        return value.shape == other.shape
+    scale = max(float(np.max(np.abs(value), initial=0)), 1e-12)
+    return bool(np.allclose(value, other, rtol=0, atol=AGREEMENT * scale))

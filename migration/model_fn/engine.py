@@ -124,12 +124,14 @@ class Engine:
         """Whether the call of `mode` may take another step, as far as it has told."""
         return self.begun(mode) and self._calls[mode].running
 
-    def step(self, mode: str, batch: Any = None) -> Any:
+    def step(self, mode: str, batch: Any = None, *, ahead: int = 0) -> Any:
         """Takes one step of a call that has begun.
 
         Args:
           mode: "train", "eval" or "infer".
           batch: eager tensors; None where an input function gives the batches.
+          ahead: how many steps more the Estimator may begin before it is asked for them, where an
+            input function gives the batches.
 
         Returns:
           {"loss": float32 scalar} and what is watched, or for "infer" the predictions of the batch.
@@ -139,7 +141,7 @@ class Engine:
         """
         call, placeholders = self._calls[mode], self._placeholders.get(mode)
         feed = {} if placeholders is None else lambda: placeholders.feed(batch)
-        result = call.step(feed)
+        result = call.step(feed, ahead=ahead)
         if mode == "infer":
             return self._predictions
         return result if isinstance(result, dict) else {"loss": result}

@@ -105,6 +105,7 @@ class ModelFnModel(_Model):
         )
         self._inputs = _Inputs()
         self._losses: list[float] = []
+        self._ahead = _Ahead({}, False)
         self._evaluation_name: str | None = None
         self.built = True
         super().compile(jit_compile=False)
@@ -121,6 +122,7 @@ class ModelFnModel(_Model):
         x = self._inputs.stand_in(x)
         kwargs["validation_data"] = self._inputs.stand_in(kwargs.get("validation_data"))
         self._inputs.current["train"] = x
+        self._ahead = _Ahead(kwargs, self._inputs.function_of(x) is not None)
         if self._inputs.function_of(x) is not None and kwargs.get("steps_per_epoch") is None:
             kwargs["callbacks"] = [*_as_list(kwargs.get("callbacks")), _CallPerEpoch(self._engine)]
         try:
@@ -222,7 +224,8 @@ class ModelFnModel(_Model):
             data = spec_of(batch) if function is None else function
             self._engine.begin(mode, data, name=self._evaluation_name if mode == "eval" else None)
         try:
-            return self._engine.step(mode, batch)
+            ahead = self._ahead.next() if mode == "train" else 0
+            return self._engine.step(mode, batch, ahead=ahead)
         except Ended:
             raise StopIteration from None
 
@@ -394,6 +397,33 @@ class _Inputs:
         """Drops what the last loop used."""
         self.current.clear()
         self._functions.clear()
+
+
+class _Ahead:
+    """How far the Estimator may go ahead of the loop of Keras, which then costs no time between.
+
+    Only where nothing can look at the model between two steps: an input function gives the batches,
+    there is no callback of the user's, and it is known when the epoch ends.
+
+    Args:
+      arguments: of `fit`.
+      in_graph: whether an input function gives the batches.
+    """
+
+    most = 2
+
+    def __init__(self, arguments: Mapping[str, Any], in_graph: bool) -> None:
+        steps = arguments.get("steps_per_epoch")
+        alone = in_graph and not arguments.get("callbacks") and isinstance(steps, int)
+        self._steps = steps if alone and steps else 0
+        self._taken = 0
+
+    def next(self) -> int:
+        """Returns how many steps may follow the next one before Keras asks for them."""
+        if not self._steps:
+            return 0
+        self._taken += 1
+        return min(self.most, -self._taken % self._steps)
 
 
 class _CallPerEpoch(_Callback):

@@ -38,6 +38,7 @@ IN_TRAINING: tuple[Test, ...] = (
     updates.adam_epsilon,
     updates.adagrad_accumulator,
     updates.learning_rate,
+    updates.adam_rounding,
 )
 
 

@@ -63,6 +63,8 @@ def training_regularization(evidence: Evidence) -> Cause | None:
 
 
 def _constant(evidence: Evidence, losses: Losses) -> Cause | None:
+    if evidence.predictions_differ or (not np.ptp(losses.estimator) and len(losses.batches) > 1):
+        return None  # then a term of the loss is not what parts them, or cannot be seen
     apart = losses.model - losses.estimator
     shift = float(np.mean(apart))
     noise = 1e-5 * float(np.max(np.abs(losses.estimator)))

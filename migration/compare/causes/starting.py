@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from migration.compare.evidence import Cause, Evidence
+from migration.compare.evidence import Cause, Evidence, close
 from migration.compare.keras_side import KerasSide
 from migration.compare.pairing import align
 
@@ -15,8 +15,6 @@ __all__ = ["batch_norm_epsilon", "random_evaluation", "row_order", "starting_wei
 
 EPSILONS = (1e-3, 1e-5, 1e-2, 1e-4, 1e-6, 1e-7, 1e-8, 1e-12)
 SHIFTS = (1, -1, 2, -2, 3, -3)
-# Predictions that a change makes equal agree to this, relative to their largest value.
-AGREEMENT = 1e-5
 MOST_TRIALS = 200
 
 
@@ -60,7 +58,7 @@ def random_evaluation(evidence: Evidence) -> Cause | None:
 def row_order(evidence: Evidence) -> Cause | None:
     """Shifting the rows of one weight makes the predictions equal: another place for OOV."""
     model = evidence.model
-    if not _predictions_differ(evidence) or not isinstance(model, KerasSide):
+    if not _differ(evidence) or not isinstance(model, KerasSide):
         return None
     sizes = [size for layer in model.layers() if (size := _vocabulary_size(layer))]
     trials = 0
@@ -89,7 +87,7 @@ def row_order(evidence: Evidence) -> Cause | None:
 def batch_norm_epsilon(evidence: Evidence) -> Cause | None:
     """Another epsilon in the batch normalisations makes the predictions equal."""
     model = evidence.model
-    if not _predictions_differ(evidence) or not isinstance(model, KerasSide):
+    if not _differ(evidence) or not isinstance(model, KerasSide):
         return None
     layers = [layer for layer in model.layers() if hasattr(layer, "moving_variance")]
     before = [layer.epsilon for layer in layers]
@@ -120,22 +118,13 @@ def _equal_with(evidence: Evidence, change: Callable[[], None], back: Callable[[
     for pairs, outputs in zip(evidence.predictions, found, strict=True):
         for name, (value, _) in pairs.items():
             output = outputs[name] if name in outputs else next(iter(outputs.values()))
-            if not _close(value, align(output, value)):
+            if not close(value, align(output, value)):
                 return False
     return True
 
 
-def _predictions_differ(evidence: Evidence) -> bool:
-    return evidence.copied and any(
-        not _close(*pair) for pairs in evidence.predictions for pair in pairs.values()
-    )
-
-
-def _close(value: np.ndarray, other: np.ndarray) -> bool:
-    if value.dtype.kind not in "fiub" or value.shape != other.shape:
-        return value.shape == other.shape
-    scale = max(float(np.max(np.abs(value), initial=0)), 1e-12)
-    return bool(np.allclose(value, other, rtol=0, atol=AGREEMENT * scale))
+def _differ(evidence: Evidence) -> bool:
+    return evidence.copied and evidence.predictions_differ
 
 
 def _vocabulary_size(layer: Any) -> int:

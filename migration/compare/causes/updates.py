@@ -24,6 +24,7 @@ from migration.compare.keras_side import KerasSide
 __all__ = [
     "adagrad_accumulator",
     "adam_epsilon",
+    "adam_rounding",
     "checkpoint_slots",
     "learning_rate",
     "optimizer",
@@ -35,6 +36,8 @@ BETA_1, BETA_2 = 0.9, 0.999
 # The spacing of float32 numbers relative to their size: variables are known to half of it.
 SPACING = 2.0**-23
 SAME_RATE = 2e-3
+# What Adam's first update is larger by, with the second moment of one and its float32 twin.
+ROUNDED = float(np.sqrt((1 - BETA_2) / (1 - float(np.float32(BETA_2)))))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,6 +136,25 @@ def adam_epsilon(evidence: Evidence) -> Cause | None:
         f"The first update follows Adam with epsilon {max(epsilon, 0):.2g} (learning rate"
         f" {rate:.4g}) in the Estimator and {max(other, 0):.2g} ({other_rate:.4g}) in the model.",
         "tf.compat.v1.train.AdamOptimizer has 1e-8, Keras has 1e-7: give Adam(epsilon=…).",
+    )
+
+
+def adam_rounding(evidence: Evidence) -> Cause | None:
+    """The first updates differ as float32's 1 - beta_2 does from that of Python."""
+    if not _both(evidence, "adam"):
+        return None
+    fits = [_adam_fit(updates) for updates in evidence.updates or ()]
+    if any(fit is None for fit in fits):
+        return None
+    (rate, _), (other, _) = (fit for fit in fits if fit is not None)
+    if abs(rate / other - ROUNDED) > abs(ROUNDED - 1) / 4:
+        return None
+    return Cause(
+        "Adam beta_2",
+        f"The Estimator's first update is {rate / other:.7f} times the model's: TensorFlow's kernel"
+        " takes 1 - beta_2 in float32, Keras in Python.",
+        "Give Adam(beta_1=float(np.float32(0.9)), beta_2=float(np.float32(0.999))), or a tolerance"
+        " of 1e-4.",
     )
 
 
@@ -254,7 +276,7 @@ def _rate(updates: Updates, step: int, direction: np.ndarray) -> float | None:
     """Returns the learning rate of a step; None where the elements do not agree on one."""
     before, after = updates.values[step], updates.values[step + 1]
     known = _visible(before, after) & (direction != 0)
-    if np.count_nonzero(known) < 3:
+    if np.count_nonzero(known) < 2:
         return None
     rates = (before - after)[known] / direction[known]
     rate = float(np.median(rates))

@@ -43,6 +43,7 @@ class Recipe:
     from_logits: bool = True
     output: str = "logits"
     start: float = 1.0
+    float32_betas: bool = True  # as TensorFlow's kernel computes with them
 
 
 def v1_optimizer(recipe: Recipe) -> Any:
@@ -109,10 +110,11 @@ def keras_optimizer(recipe: Recipe) -> Any:
     if recipe.decay != 1:
         rate = optimizers.schedules.ExponentialDecay(rate, 1, recipe.decay)
     clip = {"global_clipnorm": recipe.clip} if recipe.clip else {}
+    betas = [float(np.float32(b)) if recipe.float32_betas else b for b in (0.9, 0.999)]
     return {
         "sgd": lambda: optimizers.SGD(rate, **clip),
         "momentum": lambda: optimizers.SGD(rate, 0.9, **clip),
-        "adam": lambda: optimizers.Adam(rate, epsilon=recipe.epsilon, **clip),
+        "adam": lambda: optimizers.Adam(rate, *betas, epsilon=recipe.epsilon, **clip),
         "adagrad": lambda: optimizers.Adagrad(rate, recipe.accumulator, epsilon=1e-30, **clip),
         "rmsprop": lambda: optimizers.RMSprop(rate),
     }[recipe.optimizer]()

@@ -15,7 +15,7 @@ PLANTED = [
     ("loss reduction", Recipe(reduction="sum"), Recipe(), "0.125 times"),
     ("loss reduction", Recipe(), Recipe(reduction="sum"), "8 times"),
     ("regularisation", Recipe(), Recipe(l2=0.01), "model adds 0.0666"),
-    ("regularisation", Recipe(l2=0.01), Recipe(), "0.01 * sum"),
+    ("regularisation", Recipe(l2=0.01), Recipe(), "0.01 . sum"),
     ("Adam epsilon", Recipe(**ADAM, epsilon=1e-8), Recipe(**ADAM), "1e-08 .* 1e-07"),
     ("Adagrad initial accumulator", Recipe("adagrad", accumulator=0.5), Recipe("adagrad"), "0.5"),
     ("batch-norm epsilon", Recipe(norm=True, norm_epsilon=1e-5), Recipe(norm=True), "with 1e-05"),
@@ -47,6 +47,14 @@ def test_a_planted_cause_is_named_first(name, recipe, other, evidence, tmp_path)
     assert found.causes, found.text()
     assert found.causes[0].name == name, found.text()
     assert re.search(evidence, found.causes[0].evidence), found.causes[0].evidence
+
+
+def test_betas_that_float32_rounds_are_told_where_a_tolerance_asks_for_it(tmp_path):
+    recipe, other = Recipe(**ADAM), Recipe(**ADAM, float32_betas=False)
+    found = migration.compare(
+        estimator(recipe, tmp_path), twin(other), input_fn, 10, rtol=1e-7, atol=1e-8
+    )
+    assert [cause.name for cause in found.causes] == ["Adam beta_2"]
 
 
 def test_a_divisor_by_weights_is_told_from_the_batch_size(tmp_path):

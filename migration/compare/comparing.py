@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
 import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -163,6 +164,5 @@ def _result(run: Run, found: list[Cause]) -> Comparison:
 
 
 def _keras_version() -> str:
-    keras: Any = tf.keras
-    version = getattr(keras, "version", None)
-    return str(version() if callable(version) else keras.__version__)
+    package = str(tf.keras.Model.__module__).partition(".")[0]  # keras, or tf_keras
+    return importlib.metadata.version(package)

@@ -122,12 +122,26 @@ class KerasSide:
         """Gives the weights, the optimizer and the metrics the state that they had."""
         for variable, value in self._kept:
             variable.assign(value)
+        self._be_eager()
         self.model.reset_metrics()
 
     def _call(self, batch: Batch, training: bool = False) -> Any:
+        self._be_eager()
         return self.model(self._inputs.of(batch.features), training=training)
 
+    def _be_eager(self) -> None:
+        """Undoes what a layer made in a legacy graph does to the classes of Keras 2.
+
+        There, making a Dense in the Estimator's graph gives the class Dense the base of legacy
+        layers, after which every Dense made before is "in an invalid state". Making one eagerly,
+        without calling its __init__, gives the class its base back.
+        """
+        for kind in {type(layer) for layer in (self.model, *self.layers())}:
+            if any(base.__name__ == "LayerVersionSelector" for base in kind.__mro__):
+                kind.__new__(kind)
+
     def _data(self, batch: Batch) -> Any:
+        self._be_eager()
         x = self._inputs.of(batch.features)
         return (x, batch.labels) if batch.weights is None else (x, batch.labels, batch.weights)
 

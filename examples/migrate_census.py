@@ -49,7 +49,7 @@ def input_fn(data: str, part: str) -> Any:
 def model_fn(features: Any, labels: Any, mode: str) -> Any:
     """The program as it was."""
     column = tf.feature_column
-    columns = [
+    columns: list[Any] = [
         column.numeric_column(name, normalizer_fn=lambda value, by=size: value / by)
         for name, size in NUMBERS.items()
     ]

@@ -109,7 +109,10 @@ def step_3_model_fn(data: str, model_dir: str, checkpoint: str) -> float:
 
 def step_5_proof(data: str, **changed: float) -> Any:
     """The Keras model beside the Estimator, batch by batch."""
-    return migration.compare(estimator(), keras_model(**changed), input_fn(data, "train"), STEPS)
+    # Batch normalisation and Adam enlarge what rounding makes of the sums of a convolution.
+    return migration.compare(
+        estimator(), keras_model(**changed), input_fn(data, "train"), STEPS, rtol=1e-4
+    )
 
 
 def main() -> None:

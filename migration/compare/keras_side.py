@@ -136,7 +136,8 @@ class KerasSide:
         layers, after which every Dense made before is "in an invalid state". Making one eagerly,
         without calling its __init__, gives the class its base back.
         """
-        for kind in {type(layer) for layer in (self.model, *self.layers())}:
+        kinds: set[Any] = {type(layer) for layer in (self.model, *self.layers())}
+        for kind in kinds:
             if any(base.__name__ == "LayerVersionSelector" for base in kind.__mro__):
                 kind.__new__(kind)
 

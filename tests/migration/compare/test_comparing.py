@@ -1,6 +1,5 @@
 """What compare() measures: a right twin is equal, and nothing is left behind."""
 
-import doctest
 import json
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 import tensorflow as tf
 
 import migration
-import migration.compare.comparing
 from estimator_io.errors import NoDataError, OptionError, SourceError, StructureError
 from tests.migration.compare.conftest import Recipe, estimator, input_fn, model_fn, twin
 
@@ -143,12 +141,6 @@ def test_models_that_cannot_be_fed_or_paired_are_refused_before_training(tmp_pat
         migration.compare(mine, twin(Recipe()), input_fn, 2, variables={"no": "hidden/kernel"})
     with pytest.raises(OptionError, match="predictions pairs 'no'"):
         migration.compare(mine, twin(Recipe()), input_fn, 2, predictions="no")
-
-
-def test_the_documented_example_gives_what_it_says():
-    results = doctest.testmod(migration.compare.comparing)
-    assert results.attempted > 0
-    assert results.failed == 0
 
 
 def test_a_comparison_is_told_as_text_json_and_picture(tmp_path):

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from estimator_io.errors import ModeError, NoDataError, OptionError
+from migration.model_fn.ahead import StepsAhead
 from migration.model_fn.engine import Engine
 from migration.model_fn.feeding import spec_of
 from migration.model_fn.stepping import Ended
@@ -105,7 +106,7 @@ class ModelFnModel(_Model):
         )
         self._inputs = _Inputs()
         self._losses: list[float] = []
-        self._ahead = _Ahead({}, False)
+        self._ahead = StepsAhead({}, False)
         self._evaluation_name: str | None = None
         self.built = True
         super().compile(jit_compile=False)
@@ -122,7 +123,7 @@ class ModelFnModel(_Model):
         x = self._inputs.stand_in(x)
         kwargs["validation_data"] = self._inputs.stand_in(kwargs.get("validation_data"))
         self._inputs.current["train"] = x
-        self._ahead = _Ahead(kwargs, self._inputs.function_of(x) is not None)
+        self._ahead = StepsAhead(kwargs, self._inputs.function_of(x) is not None)
         if self._inputs.function_of(x) is not None and kwargs.get("steps_per_epoch") is None:
             kwargs["callbacks"] = [*_as_list(kwargs.get("callbacks")), _CallPerEpoch(self._engine)]
         try:
@@ -397,33 +398,6 @@ class _Inputs:
         """Drops what the last loop used."""
         self.current.clear()
         self._functions.clear()
-
-
-class _Ahead:
-    """How far the Estimator may go ahead of the loop of Keras, which then costs no time between.
-
-    Only where nothing can look at the model between two steps: an input function gives the batches,
-    there is no callback of the user's, and it is known when the epoch ends.
-
-    Args:
-      arguments: of `fit`.
-      in_graph: whether an input function gives the batches.
-    """
-
-    most = 2
-
-    def __init__(self, arguments: Mapping[str, Any], in_graph: bool) -> None:
-        steps = arguments.get("steps_per_epoch")
-        alone = in_graph and not arguments.get("callbacks") and isinstance(steps, int)
-        self._steps = steps if alone and steps else 0
-        self._taken = 0
-
-    def next(self) -> int:
-        """Returns how many steps may follow the next one before Keras asks for them."""
-        if not self._steps:
-            return 0
-        self._taken += 1
-        return min(self.most, -self._taken % self._steps)
 
 
 class _CallPerEpoch(_Callback):

@@ -1,24 +1,15 @@
 """Causes in the optimizer, found from gradients and from what the step made of them.
 
-Each side is fitted on its own gradients, so another gradient is not taken for another optimizer.
-The rules are those of TensorFlow and Keras, g the gradient and d the change of a variable:
-
-    gradient descent   d = -r g
-    Adagrad            d = -r g / sqrt(a + sum of g²)
-    Adam, first step   d = -r g / (|g| + e / sqrt(1 - beta_2))
-
-Adam's later steps follow from the recursion of its two moments, with beta_1 = 0.9 and
-beta_2 = 0.999 (Kingma and Ba 2015, in the form before section 2.1, which both libraries have).
+Each side is fitted on its own gradients (`fitting`), so another gradient is not taken for another
+optimizer.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
-
 import numpy as np
 
-from migration.compare.evidence import Cause, Evidence, Updates
+from migration.compare.causes.fitting import BETA_2, Rates, adam_fit, rates_of
+from migration.compare.evidence import Cause, Evidence
 from migration.compare.keras_side import KerasSide
 
 __all__ = [
@@ -32,28 +23,9 @@ __all__ = [
     "untrained_variables",
 ]
 
-BETA_1, BETA_2 = 0.9, 0.999
-# The spacing of float32 numbers relative to their size: variables are known to half of it.
-SPACING = 2.0**-23
 SAME_RATE = 2e-3
 # What Adam's first update is larger by, with the second moment of one and its float32 twin.
 ROUNDED = float(np.sqrt((1 - BETA_2) / (1 - float(np.float32(BETA_2)))))
-
-
-@dataclasses.dataclass(frozen=True)
-class _Rates:
-    """The learning rate that each step of one side followed."""
-
-    values: np.ndarray
-
-    @property
-    def constant(self) -> bool:
-        return bool(np.ptp(self.values) <= 1e-2 * abs(float(self.values[0])))
-
-    def __str__(self) -> str:
-        if self.constant:
-            return f"{self.values[0]:.4g}"
-        return ", ".join(f"{rate:.4g}" for rate in self.values[:5])
 
 
 def untrained_variables(evidence: Evidence) -> Cause | None:
@@ -124,7 +96,7 @@ def adam_epsilon(evidence: Evidence) -> Cause | None:
     """Both first updates are Adam's, with another epsilon."""
     if not _both(evidence, "adam"):
         return None
-    fits = [_adam_fit(updates) for updates in evidence.updates or ()]
+    fits = [adam_fit(updates) for updates in evidence.updates or ()]
     if any(fit is None for fit in fits):
         return None
     (rate, epsilon), (other_rate, other) = (fit for fit in fits if fit is not None)
@@ -143,7 +115,7 @@ def adam_rounding(evidence: Evidence) -> Cause | None:
     """The first updates differ as float32's 1 - beta_2 does from that of Python."""
     if not _both(evidence, "adam"):
         return None
-    fits = [_adam_fit(updates) for updates in evidence.updates or ()]
+    fits = [adam_fit(updates) for updates in evidence.updates or ()]
     if any(fit is None for fit in fits):
         return None
     (rate, _), (other, _) = (fit for fit in fits if fit is not None)
@@ -201,7 +173,7 @@ def learning_rate(evidence: Evidence) -> Cause | None:
     )
 
 
-def _clipping(evidence: Evidence, first: _Rates, second: _Rates) -> Cause | None:
+def _clipping(evidence: Evidence, first: Rates, second: Rates) -> Cause | None:
     """Plain gradient descent whose rate falls as the norm grows, on one side."""
     if not _both(evidence, "sgd") or first.constant == second.constant:
         return None
@@ -227,83 +199,16 @@ def _both(evidence: Evidence, family: str) -> bool:
     return known and all(updates.optimizer == family for updates in evidence.updates or ())
 
 
-def _rates(evidence: Evidence) -> tuple[_Rates, _Rates] | None:
+def _rates(evidence: Evidence) -> tuple[Rates, Rates] | None:
     if evidence.updates is None or evidence.estimator.start_step:
         return None
     first, second = evidence.updates
     if first.optimizer != second.optimizer or not first.gradients:
         return None
     accumulators = _accumulators(evidence) or (0.1, 0.1)
-    found = []
-    for updates, accumulator in zip((first, second), accumulators, strict=True):
-        directions = _directions(updates, accumulator)
-        if directions is None:
-            return None
-        rates = [_rate(updates, step, each) for step, each in enumerate(directions)]
-        known = next((at for at, rate in enumerate(rates) if rate is None), len(rates))
-        if not known:
-            return None
-        found.append(np.array(rates[:known], float))
+    found = [rates_of(*each) for each in zip((first, second), accumulators, strict=True)]
     common = min(map(len, found))
-    return _Rates(found[0][:common]), _Rates(found[1][:common])
-
-
-def _directions(updates: Updates, accumulator: float) -> Sequence[np.ndarray] | None:
-    """Returns what each step multiplies by the learning rate."""
-    gradients = updates.gradients
-    if updates.optimizer == "adagrad":
-        sums = accumulator + np.cumsum(np.square(gradients), axis=0)
-        return [g / np.sqrt(s) for g, s in zip(gradients, sums, strict=True)]
-    if updates.optimizer == "adam":
-        fit = _adam_fit(updates)
-        return None if fit is None else _adam_directions(gradients, max(fit[1], 0.0))
-    # Momentum adds nothing at the first step, and the others are not followed beyond it.
-    return gradients if updates.optimizer == "sgd" else gradients[:1]
-
-
-def _adam_directions(gradients: Sequence[np.ndarray], epsilon: float) -> list[np.ndarray]:
-    first, second = np.zeros_like(gradients[0]), np.zeros_like(gradients[0])
-    found = []
-    for step, gradient in enumerate(gradients, 1):
-        first = BETA_1 * first + (1 - BETA_1) * gradient
-        second = BETA_2 * second + (1 - BETA_2) * gradient**2
-        scale = np.sqrt(1 - BETA_2**step) / (1 - BETA_1**step)
-        found.append(scale * first / (np.sqrt(second) + epsilon + 1e-30))
-    return found
-
-
-def _rate(updates: Updates, step: int, direction: np.ndarray) -> float | None:
-    """Returns the learning rate of a step; None where the elements do not agree on one."""
-    before, after = updates.values[step], updates.values[step + 1]
-    known = _visible(before, after) & (direction != 0)
-    if np.count_nonzero(known) < 2:
-        return None
-    rates = (before - after)[known] / direction[known]
-    rate = float(np.median(rates))
-    agreed = np.median(np.abs(rates - rate)) <= 1e-2 * abs(rate)
-    return rate if agreed and rate > 0 else None
-
-
-def _adam_fit(updates: Updates) -> tuple[float, float] | None:
-    """Returns learning rate and epsilon of the first update; None where it is not Adam's."""
-    gradient, change = np.abs(updates.gradients[0]), np.abs(updates.values[1] - updates.values[0])
-    known = _visible(updates.values[0], updates.values[1]) & (gradient > 0)
-    if np.count_nonzero(known) < 8:
-        return None
-    gradient, change = gradient[known], change[known]
-    slowness = gradient / change  # (|g| + e') / r, a line over |g| whose noise is relative
-    design = np.stack([gradient / slowness, 1 / slowness], axis=1)
-    (slope, intercept), *_ = np.linalg.lstsq(design, np.ones(len(gradient)), rcond=None)
-    residual = np.median(np.abs(design @ (slope, intercept) - 1))
-    if residual > 1e-2 or slope <= 0:
-        return None
-    return float(1 / slope), float(intercept / slope * np.sqrt(1 - BETA_2))
-
-
-def _visible(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Which elements changed by so much that rounding of the variable is 1 % of it at most."""
-    size = np.maximum(np.abs(before), np.abs(after))
-    return np.abs(after - before) > 100 * SPACING * size
+    return (Rates(found[0][:common]), Rates(found[1][:common])) if common else None
 
 
 def _accumulators(evidence: Evidence) -> tuple[float, float] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -222,7 +223,7 @@ class _Reading:
         p = np.clip(z, 1e-7, 1 - 1e-7)
         within = bool(np.all((z >= 0) & (z <= 1)))
         log = -np.logaddexp(0, -z), -np.logaddexp(0, z)
-        told = log if not within else (np.log(p), np.log1p(-p))
+        told: tuple[Any, Any] = log if not within else (np.log(p), np.log1p(-p))
         return cls(
             within,
             float(np.mean(-y * log[0] - (1 - y) * log[1])),

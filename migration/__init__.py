@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from migration.arguments import fit_arguments
     from migration.callbacks.to_callback import to_callback
     from migration.callbacks.to_hook import to_hook
+    from migration.compare.comparing import compare
     from migration.datasets import to_dataset
     from migration.exporters import BestExporter, FinalExporter, LatestExporter
     from migration.loop.train import train_and_evaluate
@@ -23,6 +24,7 @@ _HOMES = {
     "FinalExporter": "exporters",
     "LatestExporter": "exporters",
     "ModelFnModel": "model_fn.model",
+    "compare": "compare.comparing",
     "fit_arguments": "arguments",
     "run_config_to_strategy": "strategies",
     "to_callback": "callbacks.to_callback",
@@ -36,6 +38,7 @@ __all__ = [
     "FinalExporter",
     "LatestExporter",
     "ModelFnModel",
+    "compare",
     "fit_arguments",
     "run_config_to_strategy",
     "to_callback",

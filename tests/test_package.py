@@ -36,6 +36,7 @@ MODULES_WITH_EXAMPLES = [
     "migration.callbacks.to_callback",
     "migration.callbacks.to_hook",
     "migration.loop.train",
+    "migration.compare.comparing",
     "migration.model_fn.model",
     "migration.strategies",
     "estimator_io.store.store",

@@ -87,7 +87,14 @@ class Engine:
 
     # -- one call, step by step ------------------------------------------------------------------
 
-    def begin(self, mode: str, data: InputFunction | Any, *, name: str | None = None) -> None:
+    def begin(
+        self,
+        mode: str,
+        data: InputFunction | Any,
+        *,
+        name: str | None = None,
+        watch: Callable[[Any], Mapping[str, Any]] | None = None,
+    ) -> None:
         """Begins a call of the Estimator.
 
         Args:
@@ -95,6 +102,8 @@ class Engine:
           data: an input function, which then runs in the Estimator's own graph, or the element spec
             of the batches that `step` will be given.
           name: of the evaluation, for the folder of its events.
+          watch: returns further tensors that `step` shall give back, by name, given the
+            EstimatorSpec; called when the graph is built, to which it may add.
         """
         self._placeholders.pop(mode, None)
         self._specs.pop(mode, None)
@@ -124,9 +133,12 @@ class Engine:
             return None
 
         def fetches() -> Any:
-            # Noted at the first step: a validation calls the model_fn again while training waits.
-            spec = self._specs.setdefault(mode, self._noting.spec)
-            return {} if mode == "infer" else {"loss": spec.loss}
+            spec = self._specs[mode] = self._noting.spec
+            watched = {} if watch is None else watch(spec)
+            if mode == "infer":
+                return watched
+            # A bare tensor costs a session less in every step than a dict.
+            return {"loss": spec.loss, **watched} if watched else spec.loss
 
         self._calls[mode] = SteppedCall(call, fetches)
 
@@ -138,23 +150,32 @@ class Engine:
         """Whether the call of `mode` may take another step, as far as it has told."""
         return self.begun(mode) and self._calls[mode].running
 
-    def step(self, mode: str, batch: Any = None) -> Any:
+    def step(self, mode: str, batch: Any = None, *, ahead: int = 0) -> Any:
         """Takes one step of a call that has begun.
 
         Args:
           mode: "train", "eval" or "infer".
           batch: eager tensors; None where an input function gives the batches.
+          ahead: how many steps more the Estimator may begin before it is asked for them, where an
+            input function gives the batches.
 
         Returns:
-          {"loss": float32 scalar}, or for "infer" the predictions of the batch.
+          {"loss": float32 scalar} and what is watched, or for "infer" the predictions of the batch.
 
         Raises:
           Ended: the input is exhausted, or a hook had asked to stop.
         """
         call, placeholders = self._calls[mode], self._placeholders.get(mode)
         feed = {} if placeholders is None else lambda: placeholders.feed(batch)
-        result = call.step(feed)
-        return self._predictions if mode == "infer" else result
+        result = call.step(feed, ahead=ahead)
+        if mode == "infer":
+            return self._predictions
+        return result if isinstance(result, dict) else {"loss": result}
+
+    def look(self, tensor: Callable[[Any], Any], batch: Any) -> Any:
+        """Returns the value of `tensor(spec)` for a batch, without a step of the training."""
+        feed = self._placeholders["train"].feed(batch)
+        return self._visit(lambda session: session.run(tensor(self._specs["train"]), feed))
 
     def finish(self, mode: str) -> Any:
         """Ends a call as exhausted input does, and returns what it returned."""

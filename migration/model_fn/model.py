@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from estimator_io.errors import ModeError, NoDataError, OptionError
+from migration.model_fn.ahead import StepsAhead
 from migration.model_fn.engine import Engine
 from migration.model_fn.feeding import spec_of
 from migration.model_fn.stepping import Ended
@@ -106,6 +107,7 @@ class ModelFnModel(_Model):
         )
         self._inputs = _Inputs()
         self._losses: list[float] = []
+        self._ahead = StepsAhead({}, False)
         self._evaluation_name: str | None = None
         self.built = True
         super().compile(jit_compile=False)
@@ -122,6 +124,7 @@ class ModelFnModel(_Model):
         x = self._inputs.stand_in(x)
         kwargs["validation_data"] = self._inputs.stand_in(kwargs.get("validation_data"))
         self._inputs.current["train"] = x
+        self._ahead = StepsAhead(kwargs, self._inputs.function_of(x) is not None)
         if self._inputs.function_of(x) is not None and kwargs.get("steps_per_epoch") is None:
             kwargs["callbacks"] = [*_as_list(kwargs.get("callbacks")), _CallPerEpoch(self._engine)]
         try:
@@ -230,7 +233,8 @@ class ModelFnModel(_Model):
             data = spec_of(batch) if function is None else function
             self._engine.begin(mode, data, name=self._evaluation_name if mode == "eval" else None)
         try:
-            return self._engine.step(mode, batch)
+            ahead = self._ahead.next() if mode == "train" else 0
+            return self._engine.step(mode, batch, ahead=ahead)
         except Ended:
             raise StopIteration from None
 

@@ -7,6 +7,7 @@ the steps, while sessions, hooks, checkpoints and summaries remain the Estimator
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import queue
 import threading
@@ -53,6 +54,7 @@ class _Answer:
 
     value: Any = None
     error: BaseException | None = None
+    visit: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,11 +75,16 @@ class StepHook(tf.compat.v1.train.SessionRunHook):
 
     def __init__(self, fetches: Callable[[], Any]) -> None:
         self._fetches = fetches
+        self._fetched: Any = None
         self.commands: queue.SimpleQueue = queue.SimpleQueue()
         self.answers: queue.SimpleQueue = queue.SimpleQueue()
         self.answer: _Answer | None = None  # of the step before, given when all hooks saw it
         self._step: _Step | None = None
         self._session: Any = None
+
+    def begin(self) -> None:
+        """Asks for the fetches while the graph may still grow, and before another call's graph."""
+        self._fetched = self._fetches()
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Notes the session, also the one of a recovery."""
@@ -89,7 +96,7 @@ class StepHook(tf.compat.v1.train.SessionRunHook):
         del run_context
         if self._step is None:
             self._step = self._next_step()
-        return tf.compat.v1.train.SessionRunArgs(self._fetches(), feed_dict=dict(self._step.feed))
+        return tf.compat.v1.train.SessionRunArgs(self._fetched, feed_dict=self._step.feed)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
         """Keeps the results until every other hook has seen them too."""
@@ -108,9 +115,9 @@ class StepHook(tf.compat.v1.train.SessionRunHook):
             if isinstance(command, _End):
                 raise command.error
             try:
-                self.answers.put(_Answer(command.function(self._session)))
+                self.answers.put(_Answer(command.function(self._session), visit=True))
             except Exception as error:
-                self.answers.put(_Answer(error=error))
+                self.answers.put(_Answer(error=error, visit=True))
 
 
 class SteppedCall:
@@ -124,6 +131,9 @@ class SteppedCall:
     def __init__(self, call: Callable[[StepHook], Any], fetches: Callable[[], Any]) -> None:
         self._hook = StepHook(fetches)
         self._over: _Over | None = None
+        self._graph_is_built = False
+        self._asked = 0  # steps that no answer has been taken of
+        self._answers: collections.deque[_Answer] = collections.deque()  # of steps, in their order
         self._thread = threading.Thread(
             target=self._run, args=(call,), name="estimator-call", daemon=True
         )
@@ -134,11 +144,15 @@ class SteppedCall:
         """Whether the call may take another step, as far as it has told."""
         return self._over is None
 
-    def step(self, feed: Mapping[Any, Any] | Callable[[], Mapping[Any, Any]]) -> Any:
+    def step(
+        self, feed: Mapping[Any, Any] | Callable[[], Mapping[Any, Any]], *, ahead: int = 0
+    ) -> Any:
         """Takes one step.
 
         Args:
           feed: values by placeholder, or what makes them once the graph is built.
+          ahead: how many steps more, on the same feed, the call may begin before it is asked for
+            them. Nobody must look at the session in between.
 
         Returns:
           The values of the fetches.
@@ -148,13 +162,28 @@ class SteppedCall:
           Exception: what the call raised.
         """
         if callable(feed):
-            self.visit(lambda _: None)  # the graph is built once the hook listens
+            if not self._graph_is_built:
+                self.visit(lambda _: None)  # the graph is built once the hook listens
             feed = feed() if self._over is None else {}
-        return self._ask(_Step(feed))
+        while self._over is None and self._asked <= ahead:
+            self._hook.commands.put(_Step(feed))
+            self._asked += 1
+        while self._over is None and not self._answers:
+            self._take()
+        if self._answers:
+            return self._answers.popleft().value
+        raise self._error()
 
     def visit(self, function: Callable[[Any], Any]) -> Any:
         """Returns `function(session)`, called between two steps in the thread of the call."""
-        return self._ask(_Visit(function))
+        self._hook.commands.put(_Visit(function))
+        while self._over is None:
+            answer = self._take()
+            if answer is not None:
+                if answer.error is not None:
+                    raise answer.error
+                return answer.value
+        raise self._error()
 
     def finish(self) -> Any:
         """Ends the call as exhausted input does, and returns what it returned."""
@@ -168,28 +197,30 @@ class SteppedCall:
         """Ends the call as an error does: hooks do not see an end, nothing is saved."""
         self._end(_AbandonedError())
 
-    def _ask(self, command: _Step | _Visit) -> Any:
-        if self._over is None:
-            self._hook.commands.put(command)
-            answer = self._hook.answers.get()
-            if isinstance(answer, _Over):
-                self._over = answer
-                answer = answer.step
-            if answer is not None:
-                if answer.error is not None:
-                    raise answer.error
-                return answer.value
+    def _take(self) -> _Answer | None:
+        """Waits for the next answer; keeps that of a step, and returns that of a visit."""
+        answer = self._hook.answers.get()
+        self._graph_is_built = True
+        if isinstance(answer, _Over):
+            self._over, answer = answer, answer.step
+        if answer is None:
+            return None
+        if answer.visit:
+            return answer
+        self._asked -= 1
+        self._answers.append(answer)
+        return None
+
+    def _error(self) -> BaseException:
+        """Returns what a call that is over tells whoever wants another step."""
         assert self._over is not None
-        if self._over.error is not None:
-            raise self._over.error
-        raise Ended
+        return Ended() if self._over.error is None else self._over.error
 
     def _end(self, error: Exception) -> None:
         if self._over is None:
             self._hook.commands.put(_End(error))
             while self._over is None:
-                answer = self._hook.answers.get()
-                self._over = answer if isinstance(answer, _Over) else None
+                self._take()
         self._thread.join()
 
     def _run(self, call: Callable[[StepHook], Any]) -> None:

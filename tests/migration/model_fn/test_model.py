@@ -70,6 +70,40 @@ def test_a_hook_that_stops_ends_fit_after_its_step(tmp_path):
     assert len(history.history["loss"]) == 2
 
 
+def test_a_hook_that_stops_is_obeyed_where_the_estimator_goes_ahead_of_keras(tmp_path):
+    seen, stop = Losses(), v1.train.StopAtStepHook(last_step=7)
+    model = migration.ModelFnModel(rich_model_fn, PARAMS, config(tmp_path), hooks=[seen, stop])
+    history = model.fit(dataset, steps_per_epoch=5, epochs=4, verbose=0)
+    assert model.global_step == len(seen.values) == 7
+    assert len(history.history["loss"]) == 2
+
+
+def test_an_epoch_ends_with_its_step_where_the_estimator_goes_ahead_of_keras(tmp_path):
+    model = migration.ModelFnModel(slope_model_fn, model_dir=str(tmp_path))
+    x = np.ones(4, np.float32)
+
+    def ones():
+        return tf.data.Dataset.from_tensors((x, 2 * x)).repeat()
+
+    history = model.fit(
+        ones, steps_per_epoch=3, epochs=2, verbose=0, validation_data=(x, 2 * x)
+    ).history
+    errors = [(2 - steps_of_slope(steps)[0]) ** 2 for steps in (3, 6)]
+    np.testing.assert_allclose(history["val_loss"], errors, rtol=1e-5)
+    losses = steps_of_slope(6)[1]
+    np.testing.assert_allclose(history["loss"], [losses[2], losses[5]], rtol=1e-5)
+
+
+def test_the_estimator_goes_no_step_ahead_of_a_callback(tmp_path):
+    model = migration.ModelFnModel(rich_model_fn, PARAMS, config(tmp_path))
+    steps = []
+    note = tf.keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: steps.append(model.global_step)
+    )
+    model.fit(dataset, steps_per_epoch=4, verbose=0, callbacks=[note])
+    assert steps == [1, 2, 3, 4]
+
+
 def test_validation_evaluates_the_current_variables_and_training_goes_on(model):
     history = model.fit(
         dataset(),

@@ -1,0 +1,5 @@
+"""Runs `migration.compare.command`."""
+
+from migration.compare.command import main
+
+raise SystemExit(main())

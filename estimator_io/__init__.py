@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from estimator_io.factories.tfds import tfds_input_fn
     from estimator_io.factories.tfrecord import tfrecord_input_fn
     from estimator_io.hooks.position import PositionCallback
+    from estimator_io.legacy.accelerate import accelerate
     from estimator_io.pipeline.input_fn import InputFn
     from estimator_io.service.settings import Service
     from estimator_io.store.store import Store
@@ -60,6 +61,7 @@ _HOMES = {
     "StoreError": "errors",
     "StructureError": "errors",
     "WorkerError": "errors",
+    "accelerate": "legacy.accelerate",
     "audio_input_fn": "factories.audio",
     "csv_input_fn": "factories.csv",
     "dataset_input_fn": "factories.dataset",
@@ -93,6 +95,7 @@ __all__ = [
     "StoreError",
     "StructureError",
     "WorkerError",
+    "accelerate",
     "audio_input_fn",
     "compat",
     "csv_input_fn",

@@ -30,6 +30,7 @@ MODULES_WITH_EXAMPLES = [
     "estimator_io.factories.tfrecord",
     "estimator_io.pipeline.input_fn",
     "estimator_io.hooks.position",
+    "estimator_io.legacy.accelerate",
     "migration.model_fn.model",
     "estimator_io.store.store",
     "estimator_io.service.settings",
@@ -115,6 +116,7 @@ ABOVE = {
     "pipeline": {"position", "factories", "hooks", "cli"},
     "position": {"factories", "hooks", "cli"},
     "factories": {"hooks", "cli"},
+    "legacy": {"factories", "hooks", "cli", "compat", "runner"},
     "lint": {
         "ops",
         "plan",

@@ -12,13 +12,22 @@ from estimator_io.errors import ModeError
 from estimator_io.legacy.build import Built, build
 from estimator_io.legacy.changes import Change, describe_changes
 from estimator_io.legacy.function import LegacyFunction
+from estimator_io.legacy.wanted import Wanted
+from estimator_io.pipeline.device import to_device
+from estimator_io.pipeline.options import Options
 
 __all__ = ["AcceleratedInputFn", "accelerate"]
 
 _MODES = {"train": "train", "eval": "eval", "infer": "infer", "predict": "infer"}
 
 
-def accelerate(input_fn: Callable[..., Any]) -> AcceleratedInputFn:
+def accelerate(
+    input_fn: Callable[..., Any],
+    *,
+    processes: int | None = None,
+    device: str | None = None,
+    batch_size: int | None = None,
+) -> AcceleratedInputFn:
     """Returns an input function that yields what `input_fn` yields, faster.
 
     `input_fn` is run as it is, in a graph of its own, and its pipeline is improved there: maps that
@@ -32,12 +41,20 @@ def accelerate(input_fn: Callable[..., Any]) -> AcceleratedInputFn:
       input_fn: what an Estimator takes: a function, lambda, partial, bound method or object, with
         any of mode, params, config and input_context as parameters, that returns a Dataset, or
         tensors of an iterator.
+      processes: worker processes for maps that call Python (tf.py_function, tf.numpy_function).
+        Elements keep their order. Calls run in copies of the function: what one remembers, the
+        others and this program do not see. None leaves such maps as they are.
+      device: "auto" or a device such as "/gpu:0": batches are copied there before the step asks for
+        them. Without such a device nothing is done.
+      batch_size: rows of a batch in place of the function's own: `params["batch_size"]` is set to
+        it, and batches of a variable size are made that large.
 
     Returns:
       An `AcceleratedInputFn`: hand it to the Estimator in place of `input_fn`.
 
     Raises:
-      OptionError: `input_fn` cannot be called, or needs arguments that no Estimator gives.
+      OptionError: `input_fn` cannot be called, or needs arguments that no Estimator gives; or an
+        option has an impossible value.
 
     Example:
       >>> import estimator_io, tensorflow as tf
@@ -48,7 +65,8 @@ def accelerate(input_fn: Callable[..., Any]) -> AcceleratedInputFn:
       >>> [batch.tolist() for batch in fn.dataset("train").as_numpy_iterator()]
       [[0, 1], [4, 9]]
     """
-    return AcceleratedInputFn(LegacyFunction(input_fn))
+    wanted = Wanted(processes=processes, device=device, batch_size=batch_size)
+    return AcceleratedInputFn(LegacyFunction(input_fn), wanted)
 
 
 class AcceleratedInputFn:
@@ -60,14 +78,19 @@ class AcceleratedInputFn:
 
     Attributes:
       function: the legacy function.
+      wanted: the options of `accelerate`.
 
     Args:
       function: the legacy function.
+      wanted: the options of `accelerate`.
       mode: the mode of every call; None leaves it to the caller.
     """
 
-    def __init__(self, function: LegacyFunction, *, mode: str | None = None) -> None:
+    def __init__(
+        self, function: LegacyFunction, wanted: Wanted, *, mode: str | None = None
+    ) -> None:
         self.function = function
+        self.wanted = wanted
         self._mode = mode
         self._built: dict[str | None, list[Change]] = {}
 
@@ -166,8 +189,11 @@ class AcceleratedInputFn:
         return f"<accelerated input_fn {self}{mode}>"
 
     def _build(self, given: Mapping[str, Any]) -> Built:
-        built = build(self.function, given)
+        built = build(self.function, self.wanted.params_in(given), self.wanted.setting())
         self._built[given["mode"]] = built.changes
+        if isinstance(built.result, tf.data.Dataset) and self.wanted.device is not None:
+            options = Options(device=self.wanted.device)
+            built.result = to_device(built.result, options, given.get("input_context"))
         return built
 
 

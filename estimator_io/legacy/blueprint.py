@@ -28,11 +28,13 @@ class Blueprint:
       nodes: the graph.
       given: arrays, or tensors from outside, by the name of the placeholder's tensor.
       kept: what has to live as long as what is built.
+      threads: of the pipeline, where some of them wait for worker processes.
     """
 
     nodes: Nodes
     given: dict[str, Any]
     kept: Any = None
+    threads: int = 0
 
     def build(self, wanted: list[str], before: list[str] | None = None) -> list[Any]:
         """Builds what some tensors depend on, in the current graph or eagerly.
@@ -59,7 +61,7 @@ class Blueprint:
             made = _imported(part, fed, [*computed, *starts])
             for op in made[len(computed) :]:
                 tf.compat.v1.add_to_collection("table_initializer", op)
-            _keep(self.kept)
+            _keep((self.kept, self.nodes.kept))
         known = {**inputs, **dict(zip(computed, made, strict=False))}
         return [known[name] for name in wanted]
 

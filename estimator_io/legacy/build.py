@@ -170,6 +170,7 @@ def _of_dataset(traced: Trace, dataset: Any, setting: Setting) -> Built:
         blueprint, name = blueprint_of(traced.graph), variant.name
     changes += improve(blueprint.nodes, name, setting)
     made = blueprint.build([name], starts)[0]
+    blueprint.threads = setting.threads
     prefetches = ends_in_prefetch(blueprint.nodes, name)
     return _finished(made, dataset, blueprint, changes, prefetches)
 
@@ -189,12 +190,17 @@ def _finished(
 def _with_prefetch(
     dataset: Any, blueprint: Blueprint, changes: list[Change], prefetches: bool
 ) -> Any:
+    if blueprint.nodes is not None and blueprint.nodes.kept:
+        options = tf.data.Options()
+        options.threading.private_threadpool_size = blueprint.threads
+        dataset = dataset.with_options(options)
     if not prefetches:
         dataset = dataset.prefetch(tf.data.AUTOTUNE)
         changes.append(Change("the end", "prefetch(AUTOTUNE)", _AHEAD))
     if issubclass(tf.data.Dataset, dataset_ops().DatasetV1):
         dataset = dataset_ops().DatasetV1Adapter(dataset)
-    dataset._kept_by_estimator_io = blueprint.kept  # it holds the Python functions of the graph
+    # These hold the Python functions of the graph.
+    dataset._kept_by_estimator_io = (blueprint.kept, blueprint.nodes and blueprint.nodes.kept)
     return dataset
 
 
@@ -211,6 +217,7 @@ def _of_constants(traced: Trace) -> list[Change]:
 def _of_tensors(traced: Trace, result: Any, setting: Setting) -> Built:
     step = step_of(traced, result)
     blueprint = blueprint_of(traced.graph)
+    blueprint.threads = setting.threads
     changes = _of_constants(traced)
     for variant in step.variants:
         changes += improve(blueprint.nodes, variant, setting)
@@ -273,7 +280,7 @@ def _eager(dataset: Any, setting: Setting) -> Built:
             raise NotTraced("it holds arrays, which would be copied")
         variant = dataset._variant_tensor
         blueprint = blueprint_of(variant)
-        blueprint.kept = dataset
+        blueprint.kept, blueprint.threads = dataset, setting.threads
         found = improve(blueprint.nodes, "eio_output:0", setting)
         prefetches = ends_in_prefetch(
             blueprint.nodes, blueprint.nodes.by_name["eio_output"].input[0]

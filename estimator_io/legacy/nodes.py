@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Nodes", "function_name", "node_of"]
+__all__ = ["PYTHON_OPERATIONS", "Nodes", "function_name", "node_of"]
 
 # Stateful for TensorFlow, which must not compute them beforehand; but each run gives the same.
 _REPEATABLE = frozenset(
     {"Assert", "ReadFile", "MatchingFiles", "LookupTableFindV2", "TensorSummary"}
 )
-_PYTHON = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+PYTHON_OPERATIONS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 
 
 class Nodes:
@@ -23,6 +23,7 @@ class Nodes:
       graph_def: the graph.
       by_name: its nodes.
       functions: the functions that nodes refer to, by name.
+      kept: what has to live as long as the graph.
 
     Args:
       graph_def: the graph.
@@ -30,6 +31,7 @@ class Nodes:
 
     def __init__(self, graph_def: Any) -> None:
         self.graph_def = graph_def
+        self.kept: list[Any] = []
         self.by_name = {node.name: node for node in graph_def.node}
         self.functions = {
             function.signature.name: function for function in graph_def.library.function
@@ -81,9 +83,23 @@ class Nodes:
         """
         return next(iter(self._states(function, set())), None)
 
+    def copy_function(self, node: Any, suffix: str) -> Any:
+        """Has `node` call a copy of its function, and returns the copy, which may be changed."""
+        old = self.functions[node.attr["f"].func.name]
+        copied = self.graph_def.library.function.add()
+        copied.CopyFrom(old)
+        copied.signature.name = f"{old.signature.name}_{suffix}"
+        self.functions[copied.signature.name] = copied
+        node.attr["f"].func.name = copied.signature.name
+        return copied
+
+    def states_in(self, function: str) -> list[str]:
+        """Returns the kinds of all operations with a state in a function."""
+        return self._states(function, set())
+
     def python_in(self, function: str) -> bool:
         """Whether a function calls Python."""
-        return any(state in _PYTHON for state in self._states(function, set()))
+        return any(state in PYTHON_OPERATIONS for state in self._states(function, set()))
 
     def _states(self, function: str, seen: set[str]) -> list[str]:
         if function in seen or function not in self.functions:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from estimator_io.legacy.internals import eager_mode, is_eager_tensor
+from estimator_io.legacy.internals import add_functions, eager_mode, is_eager_tensor
 from estimator_io.legacy.nodes import Nodes, functions_of
 from estimator_io.legacy.scratch import LARGEST_CONSTANT, Scratch
 from estimator_io.legacy.trace import NotTraced
@@ -166,6 +166,7 @@ def _imported(part: Any, inputs: dict[str, Any], wanted: list[str]) -> list[Any]
 def _run(part: Any, fed: dict[str, Any], wanted: list[str], starts: list[str]) -> list[Any]:
     """Returns the values of `wanted`, computed by a function that runs once."""
     _name_tables(part)
+    add_functions(part.library.function)
 
     def everything(*given: Any) -> list[Any]:
         made = _imported(part, dict(zip(fed, given, strict=True)), [*wanted, *starts])

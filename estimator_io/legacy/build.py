@@ -14,7 +14,7 @@ from estimator_io.errors import EstimatorIOError, SourceError, StructureError
 from estimator_io.legacy.blueprint import Blueprint, blueprint_of
 from estimator_io.legacy.changes import Change
 from estimator_io.legacy.exact import same_bits_anywhere
-from estimator_io.legacy.function import LegacyFunction
+from estimator_io.legacy.function import LegacyFunction, one_line
 from estimator_io.legacy.interception import NeedsGraph, trying_eagerly
 from estimator_io.legacy.internals import dataset_ops, is_eager_tensor
 from estimator_io.legacy.rewrite import Setting, ends_in_prefetch, improve
@@ -90,10 +90,12 @@ def _in_scratch(
     except NotTraced as reason:
         why = str(reason)
     except SourceError as error:
-        why = f"it cannot run apart from the Estimator's graph ({error.__cause__})"
+        why = (
+            f"it cannot run apart from the Estimator's graph ({one_line(error.__cause__ or error)})"
+        )
         failed = failed or error
     except Exception as error:  # whatever goes wrong here, the function itself may well work
-        why = f"its graph cannot be moved ({type(error).__name__}: {_first_line(error)})"
+        why = f"its graph cannot be moved ({type(error).__name__}: {one_line(error)})"
     if tf.executing_eagerly():
         if failed is not None:
             raise failed
@@ -106,10 +108,6 @@ def _in_scratch(
     result = function.call(given)
     _require_input(result, function)
     return Built(result, [Change(function.name, "left as it is", why, changed=False)], True)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [""])[0]
 
 
 def _improved(traced: Trace, function: LegacyFunction, setting: Setting) -> Built:
@@ -208,10 +206,14 @@ def _of_constants(traced: Trace) -> list[Change]:
     arrays = [given for given in traced.graph.given.values() if isinstance(given, np.ndarray)]
     if not arrays:
         return []
-    size = sum(array.nbytes for array in arrays)
+    size = sum(map(_bytes, arrays))
     count = f"{len(arrays)} array{'s' if len(arrays) > 1 else ''} ({size:,} bytes)"
     reason = "a graph that holds data is written to every checkpoint's .meta and to event files"
     return [Change(count, "out of the graph", reason)]
+
+
+def _bytes(array: np.ndarray) -> int:
+    return array.nbytes if array.dtype != object else sum(len(text) for text in array.flat)
 
 
 def _of_tensors(traced: Trace, result: Any, setting: Setting) -> Built:
@@ -291,7 +293,7 @@ def _eager(dataset: Any, setting: Setting) -> Built:
             made = blueprint.build(["eio_output:0"])[0]
         return _finished(made, dataset, blueprint, changes, prefetches)
     except (EstimatorIOError, NotTraced, tf.errors.OpError, ValueError, TypeError, KeyError) as why:
-        changes = [Change("the stages", "left as they are", _first_line(why), changed=False)]
+        changes = [Change("the stages", "left as they are", one_line(why), changed=False)]
         blueprint = Blueprint(None, {}, kept=dataset)  # type: ignore[arg-type]
         return Built(_with_prefetch(dataset, blueprint, changes, False), changes)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from estimator_io.errors import ModeError, OptionError, SourceError
 
-__all__ = ["LegacyFunction"]
+__all__ = ["LegacyFunction", "one_line"]
 
 # What the Estimator has to give, as far as a function names it.
 _GIVEN = ("mode", "params", "config", "input_context")
@@ -100,10 +100,9 @@ class LegacyFunction:
         try:
             return self.function(**arguments)
         except Exception as error:
-            reason = str(error).strip().splitlines() or [""]
             raise SourceError(
                 f"{self.place}: the input_fn {self.name} raised {type(error).__name__}:"
-                f" {reason[0]} Call it by itself to see the whole traceback."
+                f" {one_line(error)} Call it by itself to see the whole traceback."
             ) from error
 
     def _parameters(self) -> dict[str, inspect.Parameter]:
@@ -121,6 +120,12 @@ class LegacyFunction:
             # The Estimator gives nothing to keyword-only parameters, which then keep defaults.
             and not (parameter.kind is parameter.KEYWORD_ONLY and not _required(parameter))
         }
+
+
+def one_line(error: BaseException) -> str:
+    """Returns the line of an error that says what is wrong."""
+    lines = str(error).strip().splitlines() or [""]
+    return (lines[-1] if lines[0].startswith("in user code") else lines[0]).strip()
 
 
 def _required(parameter: inspect.Parameter) -> bool:

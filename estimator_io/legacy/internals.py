@@ -9,6 +9,7 @@ import importlib
 from typing import Any
 
 __all__ = [
+    "add_functions",
     "dataset_ops",
     "eager_mode",
     "framework_ops",
@@ -29,6 +30,14 @@ def framework_ops() -> Any:
 def random_seed() -> Any:
     """Returns the module that counts the seeds that a graph has handed out."""
     return importlib.import_module("tensorflow.python.framework.random_seed")
+
+
+def add_functions(functions: Any) -> None:
+    """Makes functions known outside of graphs, as far as they are not."""
+    eager = importlib.import_module("tensorflow.python.eager.context").context()
+    for function in functions:
+        if not eager.has_function(function.signature.name):
+            eager.add_function_def(function)
 
 
 def dataset_ops() -> Any:

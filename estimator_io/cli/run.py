@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = (
         "estimator-io run [-h] [--tf1] [--deprecation-warnings]\n"
         "                        [--accelerate [--compare [SECONDS]] [--batch_size ROWS]\n"
-        "                         [--processes N] [--device DEVICE]]\n"
+        "                         [--processes N] [--cache DIR] [--device DEVICE]]\n"
         "                        (SCRIPT | -m MODULE) [ARGS ...]"
     )
     parser.add_argument(
@@ -81,6 +81,9 @@ def _add_acceleration(parser: argparse.ArgumentParser) -> None:
         "--processes", type=int, metavar="N", help="worker processes for maps that call Python"
     )
     group.add_argument(
+        "--cache", metavar="DIR", help='keep what maps made of rows, in a folder or in "memory"'
+    )
+    group.add_argument(
         "--device", metavar="DEVICE", help='copy batches to "auto" or a device ahead of the step'
     )
 
@@ -130,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
 
 
-_OPTIONS = ("batch_size", "processes", "device")
+_OPTIONS = ("batch_size", "processes", "cache", "device")
 
 
 def _require_accelerate(arguments: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from estimator_io.legacy.function import LegacyFunction
 from estimator_io.legacy.wanted import Wanted
 from estimator_io.pipeline.device import to_device
 from estimator_io.pipeline.options import Options
+from estimator_io.store.store import Store
 
 __all__ = ["AcceleratedInputFn", "accelerate"]
 
@@ -25,6 +27,7 @@ def accelerate(
     input_fn: Callable[..., Any],
     *,
     processes: int | None = None,
+    cache: str | os.PathLike[str] | Store | None = None,
     device: str | None = None,
     batch_size: int | None = None,
 ) -> AcceleratedInputFn:
@@ -44,6 +47,9 @@ def accelerate(
       processes: worker processes for maps that call Python (tf.py_function, tf.numpy_function).
         Elements keep their order. Calls run in copies of the function: what one remembers, the
         others and this program do not see. None leaves such maps as they are.
+      cache: "memory", a folder or a `Store`: what the maps of single rows made is kept, where the
+        pipeline begins with from_tensor_slices and only shuffles, repeats and the like stand
+        between; shuffles go on as they were.
       device: "auto" or a device such as "/gpu:0": batches are copied there before the step asks for
         them. Without such a device nothing is done.
       batch_size: rows of a batch in place of the function's own: `params["batch_size"]` is set to
@@ -65,7 +71,7 @@ def accelerate(
       >>> [batch.tolist() for batch in fn.dataset("train").as_numpy_iterator()]
       [[0, 1], [4, 9]]
     """
-    wanted = Wanted(processes=processes, device=device, batch_size=batch_size)
+    wanted = Wanted(processes=processes, cache=cache, device=device, batch_size=batch_size)
     return AcceleratedInputFn(LegacyFunction(input_fn), wanted)
 
 

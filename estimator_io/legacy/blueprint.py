@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from estimator_io.legacy.internals import add_functions, eager_mode, is_eager_tensor
+from estimator_io.legacy.internals import add_functions, array_of, eager_mode, is_eager_tensor
 from estimator_io.legacy.nodes import Nodes, functions_of
 from estimator_io.legacy.scratch import LARGEST_CONSTANT, Scratch
 from estimator_io.legacy.trace import NotTraced
@@ -138,7 +138,7 @@ def _lift_constants(blueprint: Blueprint) -> None:
     for node in blueprint.nodes.graph_def.node:
         if node.op != "Const" or node.attr["value"].ByteSize() <= LARGEST_CONSTANT:
             continue
-        blueprint.given[f"{node.name}:0"] = tf.make_ndarray(node.attr["value"].tensor)
+        blueprint.given[f"{node.name}:0"] = array_of(node.attr["value"].tensor)
         node.op = "Placeholder"
         del node.attr["value"]
 

@@ -150,6 +150,11 @@ def _spelled(function: LegacyFunction, result: Any) -> str:
     return f"{type(result).__name__} {text[:80]}" + ("…" if len(text) > 80 else "")
 
 
+def _improve(blueprint: Blueprint, output: str, setting: Setting) -> list[Change]:
+    kept = [] if setting.cache is None else [setting.cache.insert(blueprint, output)]
+    return kept + improve(blueprint.nodes, output, setting)
+
+
 def _of_dataset(traced: Trace, dataset: Any, setting: Setting) -> Built:
     variant = dataset._variant_tensor
     changes: list[Change] = _of_constants(traced)
@@ -166,7 +171,7 @@ def _of_dataset(traced: Trace, dataset: Any, setting: Setting) -> Built:
         )
     else:
         blueprint, name = blueprint_of(traced.graph), variant.name
-    changes += improve(blueprint.nodes, name, setting)
+    changes += _improve(blueprint, name, setting)
     made = blueprint.build([name], starts)[0]
     blueprint.threads = setting.threads
     prefetches = ends_in_prefetch(blueprint.nodes, name)
@@ -222,7 +227,7 @@ def _of_tensors(traced: Trace, result: Any, setting: Setting) -> Built:
     blueprint.threads = setting.threads
     changes = _of_constants(traced)
     for variant in step.variants:
-        changes += improve(blueprint.nodes, variant, setting)
+        changes += _improve(blueprint, variant, setting)
     iterators = "an iterator" if len(step.elements) == 1 else f"{len(step.elements)} iterators"
     changes.append(
         Change(
@@ -283,7 +288,7 @@ def _eager(dataset: Any, setting: Setting) -> Built:
         variant = dataset._variant_tensor
         blueprint = blueprint_of(variant)
         blueprint.kept, blueprint.threads = dataset, setting.threads
-        found = improve(blueprint.nodes, "eio_output:0", setting)
+        found = _improve(blueprint, "eio_output:0", setting)
         prefetches = ends_in_prefetch(
             blueprint.nodes, blueprint.nodes.by_name["eio_output"].input[0]
         )

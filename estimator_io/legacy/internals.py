@@ -10,6 +10,7 @@ from typing import Any
 
 __all__ = [
     "add_functions",
+    "array_of",
     "dataset_ops",
     "eager_mode",
     "framework_ops",
@@ -58,6 +59,16 @@ def script_ops() -> Any:
 def tensor_util() -> Any:
     """Returns the module that turns values into TensorProtos."""
     return importlib.import_module("tensorflow.python.framework.tensor_util")
+
+
+def array_of(proto: Any) -> Any:
+    """Returns the values of a TensorProto; TensorFlow's own function knows no packed texts."""
+    import tensorflow as tf
+
+    if proto.dtype != tf.string.as_datatype_enum or not proto.tensor_content:
+        return tf.make_ndarray(proto)
+    with eager_mode():
+        return tf.io.parse_tensor(proto.SerializeToString(), tf.string).numpy()
 
 
 def eager_mode() -> Any:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from estimator_io.legacy.internals import array_of
+
 __all__ = ["PYTHON_OPERATIONS", "Nodes", "function_name", "node_of"]
 
 # Stateful for TensorFlow, which must not compute them beforehand; but each run gives the same.
@@ -51,12 +53,10 @@ class Nodes:
 
     def constant(self, tensor: str) -> Any:
         """Returns the value of a constant, None where `tensor` is computed."""
-        import tensorflow as tf
-
         node = self.by_name[node_of(tensor)]
         while node.op == "Identity" and len(node.input) == 1:
             node = self.by_name[node_of(node.input[0])]
-        return tf.make_ndarray(node.attr["value"].tensor) if node.op == "Const" else None
+        return array_of(node.attr["value"].tensor) if node.op == "Const" else None
 
     def add_constant(self, name: str, value: Any, dtype: Any) -> str:
         """Adds a constant, and returns the name of its tensor."""

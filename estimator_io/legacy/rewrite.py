@@ -45,11 +45,13 @@ class Setting:
     Attributes:
       num_parallel_calls: calls of a map at once; -1 leaves it to AUTOTUNE.
       workers: worker processes for maps that call Python; None leaves these as they are.
+      cache: where rows are kept; None keeps none.
       batch_size: rows of a batch in place of those of the function; None leaves them.
     """
 
     num_parallel_calls: int = AUTOTUNE
     workers: Any = None
+    cache: Any = None
     batch_size: int | None = None
 
     @property

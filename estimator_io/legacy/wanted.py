@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from estimator_io.errors import OptionError
+from estimator_io.legacy.caching import Cache
 from estimator_io.legacy.processes import Workers
 from estimator_io.legacy.rewrite import Setting
 
@@ -20,6 +21,7 @@ class Wanted:
 
     Attributes:
       processes: worker processes for maps that call Python.
+      cache: where rows are kept.
       device: where batches should be.
       batch_size: rows of a batch.
 
@@ -28,6 +30,7 @@ class Wanted:
     """
 
     processes: int | None = None
+    cache: Any = None
     device: str | None = None
     batch_size: int | None = None
 
@@ -39,6 +42,7 @@ class Wanted:
                 raise OptionError(
                     f"{name} must be a whole number of at least 1, or None. Received: {value!r}."
                 )
+        _ = self.rows  # refuses what is no folder
         if self.device is not None and not isinstance(self.device, str):
             raise OptionError(
                 f"device must be 'auto' or the name of a device. Received: {self.device!r}."
@@ -49,9 +53,14 @@ class Wanted:
         """The worker processes, which all calls share; they start with the first element."""
         return None if self.processes is None else Workers(int(self.processes))
 
+    @functools.cached_property
+    def rows(self) -> Cache | None:
+        """The rows that all calls share."""
+        return None if self.cache is None else Cache(self.cache)
+
     def setting(self) -> Setting:
         """Returns what the improvements of a pipeline depend on."""
-        return Setting(workers=self.workers, batch_size=self.batch_size)
+        return Setting(workers=self.workers, cache=self.rows, batch_size=self.batch_size)
 
     def params_in(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Returns what the Estimator gives, with the batch size in its params."""

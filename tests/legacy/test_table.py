@@ -17,6 +17,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.legacy.table import CASES
 
+# One process reads the whole table in one of these ways.
+pytestmark = pytest.mark.timeout(1500)
 WAYS = ("graph v2", "eager v2", "graph v1")
 
 
@@ -49,7 +51,7 @@ def report(way: str) -> dict[str, Any]:
         write_files(folder)
         command = [sys.executable, "-m", "tests.legacy.read_table", *way.split(), str(folder)]
         done = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False
+            command, cwd=ROOT, capture_output=True, text=True, timeout=1400, check=False
         )
     finally:
         shutil.rmtree(folder)

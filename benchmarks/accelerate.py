@@ -70,7 +70,8 @@ def numpy_queue() -> Any:
     from tensorflow_estimator.python.estimator.inputs import inputs
 
     x = np.random.default_rng(1).random((10_000, 1000), np.float32)
-    return inputs.numpy_input_fn({"x": x}, np.arange(10_000), BATCH, None, shuffle=True)()
+    endless: Any = None
+    return inputs.numpy_input_fn({"x": x}, np.arange(10_000), BATCH, endless, shuffle=True)()
 
 
 def loop(number: Any) -> Any:
@@ -91,6 +92,7 @@ def python_map() -> Any:
 CASES: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "JPEG, serial map": (pictures, {}),
     "JPEG, one-shot iterator": (one_shot, {}),
+    "JPEG, cache=memory, later epochs": (pictures, {"cache": "memory"}),
     "arrays in the graph": (arrays, {}),
     "numpy_input_fn": (numpy_queue, {}),
     "Python map, processes=2": (python_map, {"processes": PROCESSES}),
@@ -179,7 +181,7 @@ def main() -> None:
         return
     facts, results = machine(), {}
     for case in [arguments.case] if arguments.case else CASES:
-        names = [WRITTEN, FAST, *([BY_HAND] if CASES[case][1] else [])]
+        names = [WRITTEN, FAST, *([BY_HAND] if "processes" in CASES[case][1] else [])]
         variants = {
             name: functools.partial(in_process, case, name, arguments.seconds) for name in names
         }

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from estimator_io.hooks.monitor import InputMonitor
     from estimator_io.hooks.position import PositionCallback
     from estimator_io.hooks.progress import ProgressHook
+    from estimator_io.legacy.accelerate import accelerate
     from estimator_io.pipeline.input_fn import InputFn
     from estimator_io.service.settings import Service
     from estimator_io.store.store import Store
@@ -64,6 +65,7 @@ _HOMES = {
     "StoreError": "errors",
     "StructureError": "errors",
     "WorkerError": "errors",
+    "accelerate": "legacy.accelerate",
     "audio_input_fn": "factories.audio",
     "csv_input_fn": "factories.csv",
     "dataset_input_fn": "factories.dataset",
@@ -99,6 +101,7 @@ __all__ = [
     "StoreError",
     "StructureError",
     "WorkerError",
+    "accelerate",
     "audio_input_fn",
     "compat",
     "csv_input_fn",

@@ -37,6 +37,7 @@ MODULES_WITH_EXAMPLES = [
     "migration.callbacks.to_hook",
     "migration.loop.train",
     "migration.compare.comparing",
+    "estimator_io.legacy.accelerate",
     "migration.model_fn.model",
     "migration.strategies",
     "estimator_io.store.store",
@@ -127,6 +128,7 @@ ABOVE = {
     "runner": {"flags", "preflight", "cli"},
     "flags": {"position", "factories", "hooks", "cli"},
     "preflight": {"factories", "hooks", "flags", "cli"},
+    "legacy": {"factories", "hooks", "cli", "compat", "runner"},
     "lint": {
         "ops",
         "plan",

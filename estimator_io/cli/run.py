@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
+from collections.abc import Callable
 
-from estimator_io.errors import OptionError
+from estimator_io.errors import EstimatorIOError, OptionError
 
 __all__ = ["configure", "run"]
 
+_COMPARE_SECONDS = 5.0
 _EPILOG = """
 examples:
   estimator-io run train.py --data_dir data --batch_size 32
   estimator-io run --tf1 train_2018.py
   estimator-io run -m trainer.task --job_dir out
+  estimator-io run --accelerate --processes 4 train.py --data_dir data
 """
 
 
@@ -22,7 +26,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.usage = (
-        "estimator-io run [-h] [--tf1] [--deprecation-warnings] (SCRIPT | -m MODULE) [ARGS ...]"
+        "estimator-io run [-h] [--tf1] [--deprecation-warnings]\n"
+        "                        [--accelerate [--compare [SECONDS]] [--batch_size ROWS]\n"
+        "                         [--processes N] [--cache DIR] [--device DEVICE]]\n"
+        "                        (SCRIPT | -m MODULE) [ARGS ...]"
     )
     parser.add_argument(
         "--tf1",
@@ -35,6 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show the warnings that tf.estimator is deprecated, which are hidden otherwise",
     )
+    _add_acceleration(parser)
     parser.add_argument(
         "-m",
         dest="is_module",
@@ -49,6 +57,37 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_acceleration(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("input pipelines (docs/accelerate.md)")
+    group.add_argument(
+        "--accelerate",
+        action="store_true",
+        help="make every input_fn fast that the program hands to an Estimator, and tell at the end "
+        "what was changed and how long steps waited for input",
+    )
+    group.add_argument(
+        "--compare",
+        nargs="?",
+        type=float,
+        const=_COMPARE_SECONDS,
+        metavar="SECONDS",
+        help="first read each pipeline for some seconds as written and accelerated, without "
+        f"training, and print both rates (default: {_COMPARE_SECONDS:g} s)",
+    )
+    group.add_argument(
+        "--batch_size", type=int, metavar="ROWS", help="rows of a batch in place of the program's"
+    )
+    group.add_argument(
+        "--processes", type=int, metavar="N", help="worker processes for maps that call Python"
+    )
+    group.add_argument(
+        "--cache", metavar="DIR", help='keep what maps made of rows, in a folder or in "memory"'
+    )
+    group.add_argument(
+        "--device", metavar="DEVICE", help='copy batches to "auto" or a device ahead of the step'
+    )
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Runs the program as `python` would, after `estimator_io.compat.install()`.
 
@@ -59,7 +98,10 @@ def run(arguments: argparse.Namespace) -> int:
       The exit code of the program where it does not end by an exit of its own.
 
     Raises:
-      OptionError: no program is named, or there is none of that name.
+      OptionError: no program is named, or there is none of that name, or an option of
+        --accelerate is given without it.
+      SourceError: with --accelerate, an input_fn raised, or its evaluation never ends.
+      StructureError: with --accelerate, an input_fn returned no input.
       CompatibilityError: tf.estimator cannot be provided.
     """
     if not arguments.program:
@@ -71,6 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
     from estimator_io.runner import program
 
     name, *rest = arguments.program
+    _require_accelerate(arguments)
     # A script that is not there is told before TensorFlow is loaded; a module is only found by
     # importing the packages it lies in, which may use tf.estimator.
     script = None if arguments.is_module else program.find_script(name)
@@ -83,4 +126,35 @@ def run(arguments: argparse.Namespace) -> int:
     found = script or program.find_module(name)
     if found.spec is not None:
         program_builtins = getattr(found.spec.loader, "builtins", None)
-    return program.run(found, rest, program_builtins)
+    if not arguments.accelerate:
+        return program.run(found, rest, program_builtins)
+    return _accelerated(
+        arguments, lambda: program.run(found, rest, program_builtins, (EstimatorIOError,))
+    )
+
+
+_OPTIONS = ("batch_size", "processes", "cache", "device")
+
+
+def _require_accelerate(arguments: argparse.Namespace) -> None:
+    given = [name for name in ("compare", *_OPTIONS) if getattr(arguments, name) is not None]
+    if given and not arguments.accelerate:
+        raise OptionError(
+            f"--{given[0]} counts only with --accelerate. Expected: estimator-io run --accelerate"
+            f" --{given[0]} … PROGRAM; options of the program stand behind its name."
+        )
+    seconds = arguments.compare
+    if seconds is not None and not 0 < seconds < float("inf"):
+        raise OptionError(f"--compare takes seconds above 0. Received: {seconds}.")
+
+
+def _accelerated(arguments: argparse.Namespace, run_program: Callable[[], int]) -> int:
+    from estimator_io.runner.acceleration import Acceleration
+
+    options = {name: getattr(arguments, name) for name in _OPTIONS}
+    acceleration = Acceleration(options, arguments.compare)
+    acceleration.install()
+    try:
+        return run_program()
+    finally:
+        print(acceleration.report(), file=sys.stderr, flush=True)

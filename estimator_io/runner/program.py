@@ -91,7 +91,10 @@ def find_module(name: str) -> Program:
 
 
 def run(
-    program: Program, arguments: list[str], program_builtins: dict[str, Any] | None = None
+    program: Program,
+    arguments: list[str],
+    program_builtins: dict[str, Any] | None = None,
+    refusals: tuple[type[Exception], ...] = (),
 ) -> int:
     """Runs a program in this process as `__main__`.
 
@@ -102,6 +105,7 @@ def run(
       program: what to run.
       arguments: sys.argv behind the program's own name.
       program_builtins: what its code finds as builtins; None for the usual ones.
+      refusals: errors that are the command's to tell, and pass through.
 
     Returns:
       0 when the program ran to its end, 1 when it raised (the traceback, which starts in the
@@ -109,7 +113,7 @@ def run(
     """
     try:
         execute(program, arguments, program_builtins)
-    except SystemExit:
+    except (SystemExit, *refusals):
         raise
     except BaseException as error:
         error.__traceback__ = _from_program(error.__traceback__)

@@ -1,0 +1,199 @@
+"""Legacy input functions as written and accelerated: `python -m benchmarks.accelerate`.
+
+Each is read in a graph and a session, as the Estimator does it, in a process of its own, once a
+pair in rotating order. Figures are batches/s of the steady state, and the ratios within the pairs.
+For maps that call Python a third variant tells what is possible in the same run: the same calls,
+shared out over as many processes by hand, without TensorFlow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import glob
+import json
+import multiprocessing
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.pairs import median_of_ratios, run_pairs
+from benchmarks.report import fill_section, machine, markdown_table, spell_machine, write_json
+
+DRAWINGS = "examples/data/drawings/**/*.jpg"
+PROCESSES = 2
+BATCH = 32
+WRITTEN, FAST, BY_HAND = "as written", "accelerated", "by hand"
+
+
+def pictures() -> Any:
+    """A serial map of TensorFlow's operations: the pattern that TensorFlow mends by itself."""
+    import tensorflow as tf
+
+    def decode(name: Any) -> Any:
+        picture = tf.image.decode_jpeg(tf.io.read_file(name), channels=3)
+        return tf.image.resize(picture, [128, 128])
+
+    names = sorted(glob.glob(DRAWINGS, recursive=True))
+    return tf.data.Dataset.from_tensor_slices(names).repeat().map(decode).batch(BATCH)
+
+
+def one_shot() -> Any:
+    """The same behind a one-shot iterator, with a cast and a table of labels behind it."""
+    import tensorflow as tf
+
+    dataset = pictures().map(lambda picture: (picture, tf.constant(1)))
+    picture, label = tf.compat.v1.data.make_one_shot_iterator(dataset).get_next()
+    return {"picture": tf.cast(picture, tf.uint8)}, tf.one_hot(label, 3)
+
+
+def arrays() -> Any:
+    """40 MB of arrays, shuffled row by row."""
+    import tensorflow as tf
+
+    x = np.random.default_rng(1).random((10_000, 1000), np.float32)
+    dataset = tf.data.Dataset.from_tensor_slices((x, np.arange(10_000)))
+    return dataset.shuffle(10_000).repeat().prefetch(5000).batch(BATCH)
+
+
+def numpy_queue() -> Any:
+    """The queues of the old numpy_input_fn."""
+    from estimator_io import compat
+
+    compat.install()
+    from tensorflow_estimator.python.estimator.inputs import inputs
+
+    x = np.random.default_rng(1).random((10_000, 1000), np.float32)
+    endless: Any = None
+    return inputs.numpy_input_fn({"x": x}, np.arange(10_000), BATCH, endless, shuffle=True)()
+
+
+def loop(number: Any) -> Any:
+    state = int(number)
+    for byte in range(10_000):
+        state = (state * 31 + byte) % 65521
+    return np.int64(state)
+
+
+def python_map() -> Any:
+    """A map whose time goes into a Python loop."""
+    import tensorflow as tf
+
+    numbers = tf.data.Dataset.range(1 << 40)
+    return numbers.map(lambda x: tf.numpy_function(loop, [x], tf.int64)).batch(BATCH)
+
+
+CASES: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
+    "JPEG, serial map": (pictures, {}),
+    "JPEG, one-shot iterator": (one_shot, {}),
+    "JPEG, cache=memory, later epochs": (pictures, {"cache": "memory"}),
+    "arrays in the graph": (arrays, {}),
+    "numpy_input_fn": (numpy_queue, {}),
+    "Python map, processes=2": (python_map, {"processes": PROCESSES}),
+}
+
+
+def measure(case: str, variant: str, seconds: float) -> dict[str, float]:
+    """Returns batches/s after a warm-up, and the bytes of the graph."""
+    if variant == BY_HAND:
+        return {"rate": _rate_by_hand(seconds), "graph_bytes": 0.0}
+    import tensorflow as tf
+
+    import estimator_io
+
+    v1 = tf.compat.v1
+    function, options = CASES[case]
+    if variant == FAST:
+        function = estimator_io.accelerate(function, **options)
+    with tf.Graph().as_default() as graph:
+        result = function()
+        if isinstance(result, tf.data.Dataset):
+            iterator: Any = v1.data.make_initializable_iterator(result)
+            v1.add_to_collection("table_initializer", iterator.initializer)
+            result = iterator.get_next()
+        # What the step takes, not its copy into Python.
+        step = tf.group(*tf.nest.flatten(result))
+        v1.train.create_global_step()
+        size = graph.as_graph_def().ByteSize()
+        with v1.train.MonitoredSession() as session:
+            return {"rate": _rate(lambda: session.run(step), seconds), "graph_bytes": float(size)}
+
+
+def _rate(step: Callable[[], Any], seconds: float) -> float:
+    deadline = time.perf_counter() + seconds / 2
+    step()
+    while time.perf_counter() < deadline:
+        step()
+    count, start = 0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        step()
+        count += 1
+    return count / (time.perf_counter() - start)
+
+
+def _rate_by_hand(seconds: float) -> float:
+    with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
+        results = pool.imap(loop, range(1 << 40), chunksize=BATCH)
+        return _rate(lambda: [next(results) for _ in range(BATCH)], seconds)
+
+
+def in_process(case: str, variant: str, seconds: float) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.accelerate", "--case", case]
+    command += ["--variant", variant, "--seconds", str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{case}, {variant} failed:\n{done.stderr[-3000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def table(results: dict[str, dict[str, list[dict[str, float]]]]) -> str:
+    header = ["input_fn", "variant", "batches/s", "graph, kB", "accelerated is … as fast"]
+    rows = []
+    for case, by_variant in results.items():
+        fast = [run["rate"] for run in by_variant[FAST]]
+        for variant, runs in by_variant.items():
+            rates = [run["rate"] for run in runs]
+            ratio = "" if variant == FAST else str(median_of_ratios(fast, rates))
+            size = "" if variant == BY_HAND else f"{runs[0]['graph_bytes'] / 1000:,.0f}"
+            rows.append([case, variant, f"{statistics.median(rates):,.1f}", size, ratio])
+    return markdown_table(header, rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=4.0, help="of each run")
+    parser.add_argument("--json", type=Path, help="a file for all figures")
+    parser.add_argument(
+        "--write-docs", type=Path, help="the page whose section <!-- accelerate --> to fill"
+    )
+    parser.add_argument("--case", choices=CASES, help="measure this one alone")
+    parser.add_argument("--variant", choices=(WRITTEN, FAST, BY_HAND), help="in this process")
+    arguments = parser.parse_args()
+    if arguments.variant:
+        print(json.dumps(measure(arguments.case, arguments.variant, arguments.seconds)))
+        return
+    facts, results = machine(), {}
+    for case in [arguments.case] if arguments.case else CASES:
+        names = [WRITTEN, FAST, *([BY_HAND] if "processes" in CASES[case][1] else [])]
+        variants = {
+            name: functools.partial(in_process, case, name, arguments.seconds) for name in names
+        }
+        results[case] = run_pairs(variants, arguments.pairs)
+        print(f"{case}: done", flush=True)
+    text = f"{spell_machine(facts)}; {arguments.pairs} pairs.\n\n{table(results)}"
+    print(text)
+    if arguments.json:
+        write_json(arguments.json, {"machine": facts, "results": results})
+    if arguments.write_docs:
+        fill_section(arguments.write_docs, "accelerate", text)
+
+
+if __name__ == "__main__":
+    main()

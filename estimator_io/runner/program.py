@@ -14,7 +14,7 @@ from typing import Any
 
 from estimator_io.errors import OptionError
 
-__all__ = ["Program", "find_module", "find_script", "run"]
+__all__ = ["Program", "execute", "find_module", "find_script", "run"]
 
 _INTERRUPTED = 130
 
@@ -107,12 +107,8 @@ def run(
       0 when the program ran to its end, 1 when it raised (the traceback, which starts in the
       program, is printed), 130 when it was interrupted.
     """
-    sys.argv = [program.path, *arguments]
-    sys.path[0] = program.folder
-    main = _main_module(program)
-    main.__dict__["__builtins__"] = program_builtins or builtins
     try:
-        exec(program.code(), main.__dict__)
+        execute(program, arguments, program_builtins)
     except SystemExit:
         raise
     except BaseException as error:
@@ -120,6 +116,17 @@ def run(
         sys.excepthook(type(error), error, error.__traceback__)
         return _INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
     return 0
+
+
+def execute(
+    program: Program, arguments: list[str], program_builtins: dict[str, Any] | None = None
+) -> None:
+    """Runs a program as `run` does, and lets whatever it raises through."""
+    sys.argv = [program.path, *arguments]
+    sys.path[0] = program.folder
+    main = _main_module(program)
+    main.__dict__["__builtins__"] = program_builtins or builtins
+    exec(program.code(), main.__dict__)
 
 
 def _main_module(program: Program) -> ModuleType:

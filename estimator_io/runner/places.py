@@ -1,0 +1,86 @@
+"""Where code stands, as people write it: file:line, from the current folder on."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import sysconfig
+import traceback
+from typing import Any
+
+__all__ = ["caller_place", "error_place", "function_place", "last_line"]
+
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def function_place(function: Any) -> str:
+    """Returns the file and line where a function was written; "" where Python cannot tell.
+
+    A partial stands for the function it calls, a bound method for its function, an object for its
+    `__call__`, and an object without Python code for its class.
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = getattr(function, "__wrapped__", function)
+    function = getattr(function, "__func__", function)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        code = getattr(vars(type(function)).get("__call__"), "__code__", None)
+    if code is None or _is_library(code.co_filename):
+        return ""
+    return _spell(code.co_filename, code.co_firstlineno)
+
+
+def error_place(error: BaseException) -> str:
+    """Returns the last line of the program's own code that an error passed through.
+
+    Lines of libraries count only where there is none of the program; "" where there is no line.
+    """
+    if isinstance(error, SyntaxError) and error.filename:
+        return _spell(error.filename, error.lineno or 0)
+    frames = [
+        (frame.filename, frame.lineno or 0)
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<")
+    ]
+    own = [frame for frame in frames if not _is_library(frame[0])]
+    found = own or frames
+    return _spell(*found[-1]) if found else ""
+
+
+def caller_place() -> str:
+    """Returns the innermost line of the program's own code that is being run now, or ""."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith("<") and not _is_library(name):
+            return _spell(name, frame.f_lineno)
+        frame = frame.f_back
+    return ""
+
+
+def last_line(error: BaseException) -> str:
+    """Returns an error as the last line of its traceback shows it, in one line."""
+    # What TensorFlow says of an operation goes on over many lines.
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    name = type(error).__name__
+    return f"{name}: {lines[0]}" if lines else name
+
+
+def _is_library(file_name: str) -> bool:
+    """Tells whether a file is Python's, an installed package's or ours."""
+    path = os.path.abspath(file_name)
+    return path.startswith(_libraries())
+
+
+@functools.cache
+def _libraries() -> tuple[str, ...]:
+    paths = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return tuple(sorted(os.path.join(path, "") for path in {*paths, _OWN} if path))
+
+
+def _spell(file_name: str, line: int) -> str:
+    path = os.path.abspath(file_name)
+    near = os.path.relpath(path)
+    return f"{path if near.startswith(os.pardir) else near}:{line}"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         NoDataError,
         OptionError,
         PositionError,
+        ProfileError,
         RowError,
         ServiceError,
         SourceError,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from estimator_io.factories.tfrecord import tfrecord_input_fn
     from estimator_io.hooks.position import PositionCallback
     from estimator_io.pipeline.input_fn import InputFn
+    from estimator_io.profiling.profiler import profile
     from estimator_io.service.settings import Service
     from estimator_io.store.store import Store
 
@@ -52,6 +54,7 @@ _HOMES = {
     "OptionError": "errors",
     "PositionCallback": "hooks.position",
     "PositionError": "errors",
+    "ProfileError": "errors",
     "RowError": "errors",
     "Service": "service.settings",
     "ServiceError": "errors",
@@ -70,6 +73,7 @@ _HOMES = {
     "numpy_input_fn": "factories.numpy",
     "pandas_input_fn": "factories.pandas",
     "parquet_input_fn": "factories.parquet",
+    "profile": "profiling.profiler",
     "text_input_fn": "factories.text",
     "tfds_input_fn": "factories.tfds",
     "tfrecord_input_fn": "factories.tfrecord",
@@ -85,6 +89,7 @@ __all__ = [
     "OptionError",
     "PositionCallback",
     "PositionError",
+    "ProfileError",
     "RowError",
     "Service",
     "ServiceError",
@@ -105,6 +110,7 @@ __all__ = [
     "numpy_input_fn",
     "pandas_input_fn",
     "parquet_input_fn",
+    "profile",
     "text_input_fn",
     "tfds_input_fn",
     "tfrecord_input_fn",

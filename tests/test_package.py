@@ -30,6 +30,7 @@ MODULES_WITH_EXAMPLES = [
     "estimator_io.factories.tfrecord",
     "estimator_io.pipeline.input_fn",
     "estimator_io.hooks.position",
+    "estimator_io.profiling.profiler",
     "migration.model_fn.model",
     "estimator_io.store.store",
     "estimator_io.service.settings",

@@ -19,6 +19,7 @@ _COMMANDS = {
     "cache": "show, verify, fill and clear the folders that keep what parse made",
     "demo": "train on recorded speech, as people write it and with estimator_io, and compare",
     "lint": "find slow and wrong input pipelines in source code, without running it",
+    "profile": "measure an input pipeline: what limits, which stage, and what to change",
     "serve": "run a dispatcher or a worker of a tf.data service, or ask how one is",
     "run": "run a legacy Estimator script unchanged on any TensorFlow from 2.15 to 2.21",
 }

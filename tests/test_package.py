@@ -116,6 +116,7 @@ ABOVE = {
     "pipeline": {"position", "factories", "hooks", "cli"},
     "position": {"factories", "hooks", "cli"},
     "factories": {"hooks", "cli"},
+    "profiling": {"factories", "hooks", "cli"},
     "lint": {
         "ops",
         "plan",

@@ -87,6 +87,16 @@ def _split_files() -> Any:
     return _pooled(data.interleave(reader, cycle_length=8, num_parallel_calls=8).batch(BATCH), 10)
 
 
+def _split_generators() -> Any:
+    spec = tf.TensorSpec([WIDTH], tf.float32)
+
+    def one(_: Any) -> Any:
+        return tf.data.Dataset.from_generator(_generator, output_signature=spec)
+
+    data = tf.data.Dataset.range(8).interleave(one, cycle_length=8, num_parallel_calls=8)
+    return _pooled(data.batch(BATCH), 10)
+
+
 def _random(x: Any) -> Any:
     return computes(60_000)(x) + tf.random.uniform([])
 
@@ -170,7 +180,14 @@ LATENCY = [
         "input-bound",
         ("interleave",),
     ),
-    Case("slow generator", _generated, 10 * MS, "input-bound", ("flat_map",)),
+    Case(
+        "slow generator",
+        _generated,
+        10 * MS,
+        "input-bound",
+        ("flat_map",),
+        fixed=_split_generators,
+    ),
     Case(
         "slow filter",
         lambda: dataset().filter(lambda x: waits(3 * MS)(x)[0] >= 0).batch(BATCH),

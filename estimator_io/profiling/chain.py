@@ -6,11 +6,10 @@ tried before it is recommended.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable
 from typing import Any
-
-import tensorflow as tf
 
 __all__ = ["Chain", "Step"]
 
@@ -98,7 +97,9 @@ class Chain:
 
     def with_threads(self, threads: int) -> Chain:
         """Returns the chain with a pool of its own."""
-        options = tf.data.Options().merge(self.options)
+        options = copy.deepcopy(self.options)
+        for part in (options, options.threading):  # those of a Dataset are locked
+            object.__setattr__(part, "_mutable", True)
         options.threading.private_threadpool_size = threads
         return dataclasses.replace(self, options=options)
 

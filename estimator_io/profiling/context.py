@@ -114,22 +114,8 @@ class Measured:
     def predicted(self, chain: Chain, costs: Sequence[Cost]) -> float:
         """Returns the seconds of a batch to be expected from a changed pipeline.
 
-        What the model of today's pipeline is off by is laid on the new one too, where both are
-        limited by the same kind of thing, computing or waiting.
+        What the model of today's pipeline is off by is laid on the new one too.
         """
-        now = self.parts[0]
-        off = self.seconds_per_batch / max(now.seconds, 1e-9)
+        off = self.seconds_per_batch / max(self.parts[0].seconds, 1e-9)
         off = min(MOST_CORRECTION, max(1 / MOST_CORRECTION, off))
-        computing = self._computes(now, self.costs)
-        return max(
-            part.seconds * (off if self._computes(part, costs) == computing else 1.0)
-            for part in self.parts_with(chain, costs)
-        )
-
-    def _computes(self, part: Part, costs: Sequence[Cost]) -> bool:
-        if part.kind in ("cores", "lock"):
-            return True
-        cpu = sum(
-            seconds * costs[at].cpu / max(costs[at].seconds, 1e-12) for at, seconds in part.shares
-        )
-        return cpu > part.seconds / 2
+        return off * self.parts_with(chain, costs)[0].seconds

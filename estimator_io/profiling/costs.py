@@ -179,6 +179,8 @@ def _measure(chain: Chain, at: int, before: Sample | None, seconds: float) -> tu
     if before is not None:
         source = before.dataset if step.expands else before.dataset.repeat()
     dataset = apply(source)
+    if before is None and 0 < int(dataset.cardinality()) < LEAST_ELEMENTS:
+        dataset = dataset.repeat()  # as the chain does, so that more than the start is measured
     probe = _probe(dataset, seconds * 0.3)
     if probe is None:
         return _of_rare(chain, at, seconds)

@@ -106,7 +106,8 @@ class _Run:
         half = self._start + self._seconds / 2
         while not self.stop:
             asked = time.perf_counter()
-            next(iterator)
+            if next(iterator, None) is None:
+                break  # there is no element; the steps tell which one lets none through
             now = time.perf_counter()
             self._waits.append((asked - self._start, now - self._start))
             if self._half is None and now >= half:

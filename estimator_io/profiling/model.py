@@ -63,15 +63,20 @@ def parts_of(
         _part("cores", {at: value / cores for at, value in enumerate(cpu)}),
     ]
     pool = chain.threads or cores
-    parallel = [
-        at
-        for at, step in enumerate(chain.steps)
-        if step.kind == "map" and calls_at_once(step, chain) is not None
-    ]
+    parallel = [at for at, step in enumerate(chain.steps) if _in_pool(step, chain)]
     parts.append(_part("pool", {at: seconds[at] / pool for at in parallel}))
     locked = [at for at, step in enumerate(chain.steps) if step.python and at not in without_lock]
     parts.append(_part("lock", {at: cpu[at] for at in locked}))
     return sorted((part for part in parts if part.shares), key=lambda part: -part.seconds)
+
+
+def _in_pool(step: Step, chain: Chain) -> bool:
+    """Whether the calls of a step hold threads of the pool while they wait.
+
+    An interleave reads files with threads of its own, but functions that it calls run in the pool.
+    """
+    functions = step.kind == "map" or (step.kind == "interleave" and step.python)
+    return functions and calls_at_once(step, chain) is not None
 
 
 def _threads_and_calls(chain: Chain, seconds: Sequence[float]) -> list[Part]:

@@ -291,7 +291,7 @@ def interleaved(step: Step) -> Step:
 
         return apply
 
-    return dataclasses.replace(step, kind="interleave", with_calls=at_once, size=1)
+    return dataclasses.replace(step, kind="interleave", with_calls=at_once, size=0)
 
 
 def _batch(dataset: Any, stage: str | None, place: str | None) -> Step:

@@ -28,8 +28,9 @@ __all__ = ["profile"]
 
 LEAST_SECONDS = 1.0
 # Parts of the time that is left when each begins.
-FLOW_SHARE, COSTS_SHARE, TIMELINE_SHARE = 0.33, 0.6, 0.6
-MOST_TIMELINE_SECONDS = 1.5
+FLOW_SHARE, COSTS_SHARE = 0.33, 0.55
+# Seconds for the timeline, which is begun even where no time is left, and the batches it wants.
+TIMELINE_SECONDS, MOST_TIMELINE_SECONDS, TIMELINE_BATCHES = 1.0, 2.0, 4
 MOST_LOCK_SECONDS = 0.5
 TRIALS = 2
 TRIAL_SHARE = 0.33
@@ -114,8 +115,10 @@ def _profile(
     )
     verdict = judge(measured)
     suggestions = ranked(measured, verdict)
-    shown_step = step_seconds or measured.seconds_per_batch
-    timeline = timeline_of(chain, shown_step, min(MOST_TIMELINE_SECONDS, left() * TIMELINE_SHARE))
+    shown_step = min(step_seconds or measured.seconds_per_batch, MOST_TIMELINE_SECONDS / 2)
+    wanted = TIMELINE_BATCHES * (shown_step + measured.seconds_per_batch)
+    shown = min(MOST_TIMELINE_SECONDS, max(TIMELINE_SECONDS, wanted))
+    timeline = timeline_of(chain, shown_step, shown)
     report = Report(
         target=name_of(target),
         mode=mode,

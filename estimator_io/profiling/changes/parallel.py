@@ -113,35 +113,51 @@ def more_threads(measured: Measured) -> Iterator[Suggestion]:
 
 def more_files(measured: Measured) -> Iterator[Suggestion]:
     """Yields: several files are read at once."""
+    fn = measured.input_fn
     for at, _ in measured.parts[0].shares:
         step = measured.chain.steps[at]
         if not reads_files(step) or at == 0:
             continue
-        files = measured.samples[at - 1].count
-        calls = min(files, enough(measured, measured.chain.with_step(at, _wide(step)), at))
-        fn = measured.input_fn
-        if fn is not None and fn.source.files:
-            yield from _interleave(measured, at, len(fn.source.files))
+        if fn is not None:
+            if fn.source.files:
+                yield from _interleave(measured, at, len(fn.source.files))
             continue
-        if files < 2 or calls <= max(1, step.calls or 1):
-            if files < 2:
-                yield _split(measured, at)
+        files = measured.elements_of(at - 1) or float("inf")
+        if files < 2:
+            yield _split(measured, at)
             continue
-        changed = dataclasses.replace(_wide(step).at_once(calls), size=calls)
+        wide = measured.chain.with_step(at, _wide(step))
+        calls = int(min(files, enough(measured, wide, at)))
+        if calls <= max(1, step.calls or 1):
+            continue
+        chain, threads = _at_once(measured, at, calls)
+        edit = f"interleave(…, cycle_length={calls}, num_parallel_calls={calls})"
+        now = "one after the other" if step.size in (None, 1) else f"{step.size} at once"
         yield suggestion(
             measured,
             "interleave",
-            f"interleave(…, cycle_length={calls}, num_parallel_calls={calls})",
-            f"{files} files are read one after the other, each at the speed of one stream.",
-            measured.chain.with_step(at, changed),
+            edit + (f" and {pool_edit(threads)}" if threads else ""),
+            f"Files are read {now}, each at the speed of one stream.",
+            chain,
             measured.costs,
             step=step,
             memory_bytes=measured.costs[at].bytes * calls * 2,
         )
 
 
+def _at_once(measured: Measured, at: int, calls: int) -> tuple[Chain, int | None]:
+    """Returns the pipeline that reads `calls` files at once, and the threads that it needs."""
+    step = measured.chain.steps[at]
+    changed = dataclasses.replace(_wide(step).at_once(calls), size=calls)
+    chain = measured.chain.with_step(at, changed)
+    # Functions inside of an interleave wait in the pool; its own reading does not.
+    threads = _threads(measured, chain, calls + 1) if step.python else None
+    return (chain.with_threads(threads) if threads else chain), threads
+
+
 def _wide(step: Step) -> Step:
-    return step if step.kind == "interleave" else interleaved(step)
+    """Returns the step as an interleave that may have as many files open as it has calls."""
+    return dataclasses.replace(step, size=0) if step.kind == "interleave" else interleaved(step)
 
 
 def _interleave(measured: Measured, at: int, files: int) -> Iterator[Suggestion]:
@@ -169,14 +185,20 @@ def _interleave(measured: Measured, at: int, files: int) -> Iterator[Suggestion]
 def _split(measured: Measured, at: int) -> Suggestion:
     """Returns: the only file is written as several, which can be read at once."""
     step, files = measured.chain.steps[at], 8
-    changed = dataclasses.replace(_wide(step).at_once(files), size=files)
+    chain, threads = _at_once(measured, at, files)
+    what = (
+        "generators, each of a part of the data"
+        if "GeneratorDataset" in step.operations
+        else ("files or more")
+    )
+    pool = f" and {pool_edit(threads)}" if threads else ""
     return suggestion(
         measured,
         "split the file",
-        f"write the data as {files} files or more, and read them with interleave(…,"
-        f" cycle_length={files}, num_parallel_calls={files})",
-        "There is one file, read at the speed of one stream.",
-        measured.chain.with_step(at, changed),
+        f"make {files} {what}, and read them with interleave(…, cycle_length={files},"
+        f" num_parallel_calls={files}){pool}",
+        "There is one, read at the speed of one stream.",
+        chain,
         measured.costs,
         step=step,
         tried=False,

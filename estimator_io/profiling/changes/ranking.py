@@ -17,8 +17,10 @@ __all__ = ["ranked"]
 LEAST_GAIN = 1.1
 # Gains this much apart are alike, given what a prediction is worth.
 ALIKE = 1.25
-# A cache holds from the second pass on, and takes memory or disk; a service takes machines.
-_DEARER = {"cache": 4.0, "service": 4.0, "split the file": 2.0}
+# A cache holds from the second pass on, and takes memory or disk; a service takes machines. They
+# come behind what at least doubles the rate without.
+_LATER = ("cache", "service")
+PLENTY = 2.0
 _KINDS: tuple[Callable[[Measured], Iterator[Suggestion]], ...] = (
     more_calls,
     more_threads,
@@ -36,22 +38,23 @@ def ranked(measured: Measured, verdict: Verdict) -> tuple[Suggestion, ...]:
     if verdict.kind == "step-bound":
         return (_nothing(measured), *early)
     found = [one for kind in _KINDS for one in kind(measured) if one.gain >= LEAST_GAIN]
-    step = measured.step_seconds
-
-    def useful(one: Suggestion) -> float:
-        """Returns the batches a second that training would use, less where they cost more."""
-        used = min(one.batches_per_second, 1 / step) if step else one.batches_per_second
-        return used / _DEARER.get(one.name, 1.0)
-
-    # Where they are alike, the order of _KINDS is that of what they cost.
+    rest = sorted(found, key=lambda one: one.name in _LATER or one.gain < PLENTY)
     ordered: list[Suggestion] = []
-    rest = list(found)
     while rest:
-        best = max(useful(one) for one in rest)
-        chosen = next(one for one in rest if useful(one) * ALIKE >= best)
+        late = rest[0].name in _LATER or rest[0].gain < PLENTY
+        tier = [one for one in rest if late or not (one.name in _LATER or one.gain < PLENTY)]
+        best = max(_useful(one, measured.step_seconds) for one in tier)
+        # Where they are alike, the order of _KINDS is that of what they cost.
+        chosen = next(o for o in tier if _useful(o, measured.step_seconds) * ALIKE >= best)
         ordered.append(chosen)
         rest.remove(chosen)
     return (*ordered, *early)
+
+
+def _useful(one: Suggestion, step_seconds: float | None) -> float:
+    """Returns the batches a second that training would use."""
+    most = 1 / step_seconds if step_seconds else one.batches_per_second
+    return min(one.batches_per_second, most)
 
 
 def _nothing(measured: Measured) -> Suggestion:

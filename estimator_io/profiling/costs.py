@@ -17,6 +17,7 @@ import tensorflow as tf
 
 from estimator_io.errors import NoDataError
 from estimator_io.profiling.chain import Chain, Step
+from estimator_io.profiling.crowding import Crowding
 from estimator_io.profiling.eagerly import bounded, cached
 from estimator_io.profiling.objects import plain
 from estimator_io.profiling.usage import Usage
@@ -115,6 +116,7 @@ def _walk(
     chain: Chain, first: int, end: int, costs: list[Cost], samples: list[Sample], seconds: float
 ) -> tuple[list[Cost], list[Sample]]:
     deadline = time.perf_counter() + seconds
+    crowding = Crowding.now()
     for at in range(first, end):
         step = chain.steps[at]
         left = max(0.0, deadline - time.perf_counter())
@@ -125,7 +127,7 @@ def _walk(
             cost, sample = _free(costs[-1]), dataclasses.replace(samples[-1], dataset=kept)
         else:
             before = samples[-1] if samples else None
-            work = functools.partial(_measure, chain, at, before, share)
+            work = functools.partial(_measure, chain, at, before, share, crowding)
             patience = max(PATIENCE_SECONDS, seconds)
             cost, sample = bounded(work, patience, f"The step {spell_step(step)}")
         costs.append(cost)
@@ -172,7 +174,9 @@ def _free(before: Cost) -> Cost:
     return dataclasses.replace(before, seconds=0.0, cpu=0.0, inputs=1.0, first=0.0)
 
 
-def _measure(chain: Chain, at: int, before: Sample | None, seconds: float) -> tuple[Cost, Sample]:
+def _measure(
+    chain: Chain, at: int, before: Sample | None, seconds: float, crowding: Crowding
+) -> tuple[Cost, Sample]:
     step = chain.steps[at]
     apply = step.serial or step.apply
     source: Any = None
@@ -186,7 +190,7 @@ def _measure(chain: Chain, at: int, before: Sample | None, seconds: float) -> tu
         return _of_rare(chain, at, seconds)
     asked = _number(step, before, probe, seconds * 0.6)
     kept = cached(plain(dataset).take(asked))
-    used, number = _timed(kept, probe.each)
+    used, number = _timed(kept, probe.each, crowding)
     inputs = _inputs(step, before, probe, number, exhausted=number < asked)
     busy = max(0.0, used.cpu - inputs * (before.read_seconds if before else 0.0))
     waiting = used.wall - used.cpu - used.queued
@@ -213,7 +217,7 @@ def _number(step: Step, before: Sample | None, probe: _Probe, seconds: float) ->
     return min(most, number)
 
 
-def _timed(kept: Any, each: float) -> tuple[Usage, int]:
+def _timed(kept: Any, each: float, crowding: Crowding) -> tuple[Usage, int]:
     """Returns what an element of `kept` takes, and how many there are; fills its memory.
 
     Windows are read rather than elements, since a call from Python costs more than many a step.
@@ -225,10 +229,11 @@ def _timed(kept: Any, each: float) -> tuple[Usage, int]:
     for window in iterator:
         length = int(tf.nest.flatten(window)[0].cardinality())
         marks.append((marks[-1][0] + length, Usage.now()))
-    return _least_disturbed(marks[1:] if len(marks) > 2 else marks), marks[-1][0]
+    whole = marks[1:] if len(marks) > 2 else marks
+    return _least_disturbed(whole, crowding), marks[-1][0]
 
 
-def _least_disturbed(marks: list[tuple[int, Usage]]) -> Usage:
+def _least_disturbed(marks: list[tuple[int, Usage]], crowding: Crowding) -> Usage:
     """Returns what an element took in the fastest windows; others share the machine."""
     spans = [
         (end[0] - begin[0], end[1].since(begin[1]))
@@ -237,11 +242,7 @@ def _least_disturbed(marks: list[tuple[int, Usage]]) -> Usage:
     ]
     spans.sort(key=lambda span: span[1].wall / span[0])
     fastest = _mean(spans[: max(1, len(spans) // 4)])
-    if fastest.wall - fastest.cpu - fastest.queued < fastest.wall / 2:
-        return fastest
-    # It waits. TensorFlow's threads spin for a while before they sleep, so some of what the
-    # processor did, and of its queue, went on beside the waiting: the clock alone tells.
-    return Usage(fastest.wall, fastest.cpu, 0.0)
+    return Usage(fastest.wall, fastest.cpu, crowding.queue(fastest.cpu, fastest.queued))
 
 
 def _mean(spans: list[tuple[int, Usage]]) -> Usage:
@@ -264,7 +265,7 @@ def _of_rare(chain: Chain, at: int, seconds: float) -> tuple[Cost, Sample]:
         )
     probe = _probe(dataset, seconds)
     kept = cached(dataset.take(LEAST_ELEMENTS))
-    _, number = _timed(kept, 1.0)
+    _, number = _timed(kept, 1.0, Crowding())
     found: Any = probe
     cost = Cost(0.0, 0.0, found.bytes, float(LEAST_ELEMENTS), found.first, number, found.rows)
     return cost, Sample(kept, number, _read_seconds(kept), cost.rows)

@@ -9,7 +9,7 @@ from tests.conftest import ROOT
 
 def test_it_names_the_map_that_reads_and_its_line():
     done = subprocess.run(
-        [sys.executable, "examples/profile.py"],
+        [sys.executable, "examples/why_it_waits.py"],
         capture_output=True,
         text=True,
         timeout=280,
@@ -17,7 +17,7 @@ def test_it_names_the_map_that_reads_and_its_line():
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 0, done.stderr
-    lines = (ROOT / "examples" / "profile.py").read_text().splitlines()
+    lines = (ROOT / "examples" / "why_it_waits.py").read_text().splitlines()
     at = next(n for n, line in enumerate(lines, 1) if "numpy_function(read" in line)
     assert "verdict input-bound, stage map 1" in done.stdout
-    assert f"first: parallel calls at examples/profile.py:{at}" in done.stdout
+    assert f"first: parallel calls at examples/why_it_waits.py:{at}" in done.stdout

@@ -69,7 +69,10 @@ def _pair(case: Any, target: Any, first: Any, seconds: float) -> tuple[Any, Any]
         else:
             new = first.trial
         chains = (old, new) if new is not None else (old,)
-        paces = [[run_flow(chain, seconds).seconds_per_batch for chain in chains] for _ in "ab"]
+        paces = [
+            [run_flow(chain, seconds, least_batches=3).seconds_per_batch for chain in chains]
+            for _ in "ab"
+        ]
     # The better of two: what a shared machine takes away now and then is no part of either.
     best = [min(filter(None, both), default=None) for both in zip(*paces, strict=True)]
     return best[0], best[1] if new is not None else None

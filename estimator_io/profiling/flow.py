@@ -17,6 +17,7 @@ from estimator_io.profiling.usage import Usage
 __all__ = ["Flow", "Node", "run_flow"]
 
 MEMORY_EVERY_SECONDS = 0.05
+PATIENCE = 3.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,14 +67,24 @@ class Flow:
     nodes: tuple[Node, ...] = ()
 
 
-def run_flow(chain: Chain, seconds: float, step_seconds: float = 0.0) -> Flow:
-    """Reads batches for `seconds`, with a step of fixed length that uses no processor, or none."""
-    run = _Run(chain, seconds, step_seconds)
+def run_flow(
+    chain: Chain, seconds: float, step_seconds: float = 0.0, least_batches: int = 0
+) -> Flow:
+    """Reads batches for a while.
+
+    Args:
+      chain: the pipeline.
+      seconds: how long.
+      step_seconds: the length of a step that uses no processor; 0 is none.
+      least_batches: for so many it goes on, for three times as long at most.
+    """
+    run = _Run(chain, seconds, step_seconds, least_batches)
     thread = threading.Thread(target=run.work, name="estimator-io-profile", daemon=True)
     thread.start()
     memory = []
     began = time.perf_counter()
-    while thread.is_alive() and time.perf_counter() - began < seconds * 1.2 + 0.5:
+    most = seconds * (PATIENCE if least_batches else 1.2) + 0.5
+    while thread.is_alive() and time.perf_counter() - began < most:
         memory.append((time.perf_counter() - began, _resident()))
         thread.join(MEMORY_EVERY_SECONDS)
     run.stop = True
@@ -83,7 +94,10 @@ def run_flow(chain: Chain, seconds: float, step_seconds: float = 0.0) -> Flow:
 
 
 class _Run:
-    def __init__(self, chain: Chain, seconds: float, step_seconds: float) -> None:
+    def __init__(
+        self, chain: Chain, seconds: float, step_seconds: float, least_batches: int
+    ) -> None:
+        self._least = least_batches
         self.stop = False
         self.error: Exception | None = None
         self._chain, self._seconds, self._step = chain, seconds, step_seconds
@@ -112,7 +126,7 @@ class _Run:
             self._waits.append((asked - self._start, now - self._start))
             if self._half is None and now >= half:
                 self._half = (len(self._waits), Usage.now())
-            if now >= end:
+            if now >= end and len(self._waits) >= self._least:
                 break
             if self._step:
                 time.sleep(self._step)

@@ -24,6 +24,7 @@ __all__ = ["timeline_of"]
 MOST_NOTES = 200_000
 MOST_SPANS = 4_000
 SHOWN_STEPS = 24
+LEAST_BATCHES = 4
 
 
 def timeline_of(chain: Chain, step_seconds: float, seconds: float) -> Timeline | None:
@@ -44,7 +45,7 @@ def timeline_of(chain: Chain, step_seconds: float, seconds: float) -> Timeline |
         )
         zero = time.time()
         try:
-            flow = run_flow(noted, seconds, step_seconds)
+            flow = run_flow(noted, seconds, step_seconds, LEAST_BATCHES)
             number = int(queue.size())
             notes = queue.dequeue_many(number) if number else None
         except Exception:  # a function that cannot be wrapped; the rest of the report stands

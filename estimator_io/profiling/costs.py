@@ -15,7 +15,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from estimator_io.errors import NoDataError
+from estimator_io.errors import NoDataError, ProfileError
 from estimator_io.profiling.chain import Chain, Step
 from estimator_io.profiling.crowding import Crowding
 from estimator_io.profiling.eagerly import bounded, cached
@@ -32,7 +32,7 @@ WINDOW_SECONDS = 0.02
 READ_ELEMENTS = 256
 LEAST_WAIT_SECONDS = 1e-4
 # A single element may take this long, or the profile's whole time where that is more.
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 15.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,7 +128,7 @@ def _walk(
         else:
             before = samples[-1] if samples else None
             work = functools.partial(_measure, chain, at, before, share, crowding)
-            patience = max(PATIENCE_SECONDS, seconds)
+            patience = max(2 * PATIENCE_SECONDS, seconds)
             cost, sample = bounded(work, patience, f"The step {spell_step(step)}")
         costs.append(cost)
         samples.append(sample)
@@ -242,7 +242,10 @@ def _least_disturbed(marks: list[tuple[int, Usage]], crowding: Crowding) -> Usag
     ]
     spans.sort(key=lambda span: span[1].wall / span[0])
     fastest = _mean(spans[: max(1, len(spans) // 4)])
-    return Usage(fastest.wall, fastest.cpu, crowding.queue(fastest.cpu, fastest.queued))
+    queued = crowding.queue(fastest.cpu, fastest.queued)
+    if fastest.wall - fastest.cpu - queued > fastest.wall / 2:
+        queued = 0.0  # it waits, and there is little else that could have taken its time
+    return Usage(fastest.wall, fastest.cpu, queued)
 
 
 def _mean(spans: list[tuple[int, Usage]]) -> Usage:
@@ -272,11 +275,30 @@ def _of_rare(chain: Chain, at: int, seconds: float) -> tuple[Cost, Sample]:
 
 
 def _any(chain: Chain) -> bool:
-    """Whether one pass over the source gives an element."""
-    dataset = chain.steps[0].apply(None)
-    for step in chain.steps[1:]:
-        dataset = step.apply(dataset)
-    return any(True for _ in dataset.take(1))
+    """Whether a step lets an element of its source through.
+
+    More and more of the source is read, since TensorFlow cannot be stopped within one element: a
+    filter that drops all of an endless source would run for ever.
+
+    Raises:
+      ProfileError: none came for a long time, and the source has more.
+    """
+    source = chain.steps[0].apply(None)
+    end = time.perf_counter() + PATIENCE_SECONDS
+    number, cardinality = 1024, int(source.cardinality())
+    while time.perf_counter() < end:
+        dataset = source.take(number)
+        for step in chain.steps[1:]:
+            dataset = step.apply(dataset)
+        if any(True for _ in dataset.take(1)):
+            return True
+        if 0 <= cardinality <= number or not any(True for _ in source.skip(number).take(1)):
+            return False
+        number *= 4
+    raise ProfileError(
+        f"The step {spell_step(chain.steps[-1])} let none of the first {number:,} elements through."
+        " Expected: at least one. Look at the filter."
+    )
 
 
 def _inputs(

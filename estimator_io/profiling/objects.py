@@ -432,6 +432,7 @@ _MAKERS: dict[str, Callable[[Any, str | None, str | None], Step]] = {
     "Shuffle": _shuffle,
     "Prefetch": _prefetch,
     "Cache": _cache,
+    "Snapshot": _cache,
     "Unbatch": _unbatch,
     "Restructured": _restructured,
     "Zip": _zip,

@@ -53,7 +53,7 @@ def name_of(target: Any) -> str:
 
 def _of_input_fn(fn: InputFn, mode: str, params: Mapping[str, Any] | None) -> Chain:
     request = fn.request(mode, params)
-    changes: dict[str, Any] = {"cache": None, "service": None, "device": None}
+    changes: dict[str, Any] = dict.fromkeys(("cache", "service", "device", "skipped_log"))
     shuffle = fn.options.shuffle
     if shuffle is not False and not (shuffle is None and fn.source.indexed):
         changes["shuffle"] = SHUFFLE_ROWS

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 import estimator_io
 from benchmarks.profile_cases.work import dataset, slow_file, waits
-from estimator_io.errors import NoDataError, OptionError
+from estimator_io.errors import NoDataError, OptionError, ProfileError
 
 ROWS = np.zeros((64, 4), np.float32)
 
@@ -123,12 +123,17 @@ def test_a_large_shuffle_is_told_of_and_not_waited_for():
     assert early.edit == "move this shuffle in front of map"
 
 
-def test_an_endless_pipeline_and_one_without_elements():
+def test_an_endless_pipeline_and_one_without_elements(monkeypatch):
     assert profile(dataset().repeat().batch(4)).batches_per_second > 0
     with pytest.raises(NoDataError, match="No element leaves the step 'filter'"):
         profile(dataset().filter(lambda x: x[0] < 0).batch(4))
     with pytest.raises(NoDataError, match="No element leaves the step 'Range'"):
         profile(tf.data.Dataset.range(0).batch(2))
+    monkeypatch.setattr("estimator_io.profiling.costs.PATIENCE_SECONDS", 3.0)
+    with pytest.raises(
+        ProfileError, match=r"'filter'.*(let none of the first|gave nothing within)"
+    ):
+        profile(tf.data.Dataset.range(1 << 62).filter(lambda x: x < 0).batch(4))
 
 
 @pytest.mark.parametrize("options", [{"seconds": 0.1}, {"step_seconds": 0}, {"step_seconds": -1}])

@@ -21,7 +21,8 @@ def eager_mode() -> Iterator[None]:
     """Runs eagerly inside of it, also in a graph and where V2 behaviour is off."""
     from tensorflow.python.eager import context
 
-    with context.eager_mode():
+    mode: Any = context.eager_mode()  # 2.15 declares it as a generator
+    with mode:
         yield
 
 

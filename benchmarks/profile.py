@@ -62,7 +62,7 @@ def _pair(case: Any, target: Any, first: Any, seconds: float) -> tuple[Any, Any]
             return None, None
         if first.name == "nothing":
             new = old
-        elif case.fixed is not None:
+        elif first.trial is None and case.fixed is not None:
             new = chain_of_target(case.fixed(), "train", None)
         elif first.options and "cache" not in first.options:
             new = chain_of_target(target.replace(**first.options), "train", None)

@@ -16,6 +16,7 @@ from benchmarks.profile_cases.work import (
     computes,
     dataset,
     locked,
+    locked_row,
     rows,
     slow_file,
     waits,
@@ -95,6 +96,10 @@ def _split_generators() -> Any:
 
     data = tf.data.Dataset.range(8).interleave(one, cycle_length=8, num_parallel_calls=8)
     return _pooled(data.batch(BATCH), 10)
+
+
+def _in_processes() -> Any:
+    return _input_fn(parse=locked_row, processes=2)
 
 
 def _random(x: Any) -> Any:
@@ -288,6 +293,7 @@ CPU = [
         "input-bound",
         ("map",),
         "cpu",
+        fixed=_in_processes,
     ),
     Case(
         "Python under its lock, four calls",
@@ -296,6 +302,7 @@ CPU = [
         "input-bound",
         ("map",),
         "cpu",
+        fixed=_in_processes,
     ),
     Case(
         "costly pure map, made parallel by TensorFlow",

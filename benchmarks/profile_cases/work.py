@@ -35,6 +35,14 @@ def waits(seconds: float) -> Callable[[Any], Any]:
     return stage
 
 
+def locked_row(value: Any) -> Any:
+    """Computes for 3 ms in Python."""
+    end = time.thread_time() + 3e-3
+    while time.thread_time() < end:
+        pass
+    return value
+
+
 def locked(seconds: float) -> Callable[[Any], Any]:
     """Returns a function of Python code that computes and never lets go of its lock."""
 

@@ -29,6 +29,7 @@ MOST_ELEMENTS = 2048
 LEAST_ELEMENTS = 8
 PROBES = 8
 WINDOW_SECONDS = 0.02
+LEAST_WINDOWS = 5
 READ_ELEMENTS = 256
 LEAST_WAIT_SECONDS = 1e-4
 # A single element may take this long, or the profile's whole time where that is more.
@@ -190,9 +191,10 @@ def _measure(
         return _of_rare(chain, at, seconds)
     asked = _number(step, before, probe, seconds * 0.6)
     kept = cached(plain(dataset).take(asked))
-    used, number = _timed(kept, probe.each, crowding)
+    used, number = _timed(kept, asked, probe.each, crowding)
     inputs = _inputs(step, before, probe, number, exhausted=number < asked)
-    busy = max(0.0, used.cpu - inputs * (before.read_seconds if before else 0.0))
+    reading = inputs * (before.read_seconds if before else 0.0)
+    busy = max(0.0, used.cpu - reading - _keep_seconds())
     waiting = used.wall - used.cpu - used.queued
     # Threads that hand elements to each other are idle for some microseconds.
     waiting = waiting if waiting > LEAST_WAIT_SECONDS else 0.0
@@ -217,13 +219,13 @@ def _number(step: Step, before: Sample | None, probe: _Probe, seconds: float) ->
     return min(most, number)
 
 
-def _timed(kept: Any, each: float, crowding: Crowding) -> tuple[Usage, int]:
+def _timed(kept: Any, most: int, each: float, crowding: Crowding) -> tuple[Usage, int]:
     """Returns what an element of `kept` takes, and how many there are; fills its memory.
 
     Windows are read rather than elements, since a call from Python costs more than many a step.
     What comes first is left out, as it pays for the start.
     """
-    size = max(1, int(WINDOW_SECONDS / max(each, 1e-7)))
+    size = max(1, min(int(WINDOW_SECONDS / max(each, 1e-7)), most // LEAST_WINDOWS))
     iterator = iter(plain(kept.window(size)))
     marks = [(0, Usage.now())]
     for window in iterator:
@@ -268,7 +270,7 @@ def _of_rare(chain: Chain, at: int, seconds: float) -> tuple[Cost, Sample]:
         )
     probe = _probe(dataset, seconds)
     kept = cached(dataset.take(LEAST_ELEMENTS))
-    _, number = _timed(kept, 1.0, Crowding())
+    _, number = _timed(kept, LEAST_ELEMENTS, 1.0, Crowding())
     found: Any = probe
     cost = Cost(0.0, 0.0, found.bytes, float(LEAST_ELEMENTS), found.first, number, found.rows)
     return cost, Sample(kept, number, _read_seconds(kept), cost.rows)
@@ -367,6 +369,21 @@ def _rows(element: Any) -> int:
     leaves = tf.nest.flatten(element, expand_composites=True)
     shapes = [leaf.shape for leaf in leaves if leaf.dtype != tf.variant]
     return int(shapes[0][0]) if shapes and shapes[0].rank else 1
+
+
+@functools.cache
+def _keep_seconds() -> float:
+    """Returns the seconds of the processor that keeping one small element takes by itself.
+
+    It is a constant of the machine, so it is measured once.
+    """
+    number = 4 * READ_ELEMENTS
+    iterator = iter(plain(cached(tf.data.Dataset.range(number)).window(READ_ELEMENTS)))
+    next(iterator)
+    start = Usage.now()
+    for _ in iterator:
+        pass
+    return Usage.now().since(start).cpu / (number - READ_ELEMENTS)
 
 
 def _read_seconds(dataset: Any) -> float:

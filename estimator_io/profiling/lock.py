@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+import threading
 import time
 from typing import Any
 
@@ -9,14 +11,15 @@ import tensorflow as tf
 
 from estimator_io.profiling.chain import Chain
 from estimator_io.profiling.costs import Cost, Sample
+from estimator_io.profiling.crowding import Crowding
 from estimator_io.profiling.eagerly import eager_mode
-from estimator_io.profiling.usage import Usage
 
 __all__ = ["steps_without_lock"]
 
 CALLS = 4
-# Threads that could run at once: one where the lock is held throughout.
-LEAST_RUNNABLE = 1.5
+SLEEP_SECONDS = 1e-3
+# Half of the time after which Python makes a thread let go.
+HELD_SECONDS = 2.5e-3
 
 
 def steps_without_lock(
@@ -24,8 +27,9 @@ def steps_without_lock(
 ) -> frozenset[int]:
     """Returns the steps that call Python, compute, and can do so in several threads.
 
-    Each is run with four calls at once. Threads that compute or wait for a core are counted, which
-    a busy machine does not change; threads that wait for the lock are neither.
+    Each is run with four calls at once, while a thread sleeps for a millisecond again and again. If
+    the lock is held, it gets it back only when Python makes the holder let go, after 5 ms
+    (`sys.getswitchinterval`), however many cores there are.
     """
     asked = [
         at
@@ -33,22 +37,34 @@ def steps_without_lock(
         if step.python and step.with_calls and at > 0 and costs[at].cpu > costs[at].waiting
     ]
     found = set()
+    crowding = Crowding.now() if asked else Crowding()
     with eager_mode():
         for at in asked:
             dataset = chain.steps[at].at_once(CALLS).apply(samples[at - 1].dataset.repeat())
-            if _runnable(dataset, seconds / len(asked)) >= LEAST_RUNNABLE:
+            if _late(dataset, seconds / len(asked)) < 2 * crowding.wake + HELD_SECONDS:
                 found.add(at)
     return frozenset(found)
 
 
-def _runnable(dataset: Any, seconds: float) -> float:
+def _late(dataset: Any, seconds: float) -> float:
+    """Returns by how many seconds a short sleep ends too late, in the better quarter of times."""
     options = tf.data.Options()
     options.threading.private_threadpool_size = CALLS
     iterator = iter(dataset.with_options(options))
     next(iterator)
-    start = Usage.now()
     end = time.perf_counter() + seconds
+
+    def read() -> None:
+        with eager_mode():
+            while time.perf_counter() < end:
+                next(iterator)
+
+    thread = threading.Thread(target=read, name="estimator-io-profile", daemon=True)
+    thread.start()
+    late = []
     while time.perf_counter() < end:
-        next(iterator)
-    used = Usage.now().since(start)
-    return (used.cpu + used.queued) / used.wall
+        began = time.perf_counter()
+        time.sleep(SLEEP_SECONDS)
+        late.append(time.perf_counter() - began - SLEEP_SECONDS)
+    thread.join()
+    return statistics.quantiles(late, n=4)[0] if len(late) > 1 else late[0]

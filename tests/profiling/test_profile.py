@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 import estimator_io
-from benchmarks.profile_cases.work import dataset, slow_file, waits
+from benchmarks.profile_cases.work import dataset, locked, slow_file, waits
 from estimator_io.errors import NoDataError, OptionError, ProfileError
 
 ROWS = np.zeros((64, 4), np.float32)
@@ -80,6 +80,15 @@ def test_files_that_are_read_one_after_the_other_are_interleaved():
     assert report.suggestions[0].name == "interleave"
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core has nothing to share out")
+def test_python_code_that_holds_the_lock_goes_to_processes_and_not_to_threads():
+    report = profile(dataset().map(locked(0.02), num_parallel_calls=4).batch(4), step_seconds=0.002)
+    assert (report.verdict.stage, report.verdict.limit) == ("map", "lock")
+    names = [one.name for one in report.suggestions]
+    assert "processes" in names
+    assert "parallel calls" not in names
+
+
 def test_nothing_is_to_be_changed_where_the_step_is_the_limit():
     report = profile(estimator_io.input_fn(ROWS, batch_size=4), step_seconds=30.0)
     assert report.verdict.kind == "step-bound"
@@ -130,9 +139,7 @@ def test_an_endless_pipeline_and_one_without_elements(monkeypatch):
     with pytest.raises(NoDataError, match="No element leaves the step 'Range'"):
         profile(tf.data.Dataset.range(0).batch(2))
     monkeypatch.setattr("estimator_io.profiling.costs.PATIENCE_SECONDS", 3.0)
-    with pytest.raises(
-        ProfileError, match=r"'filter'.*(let none|gave nothing)"
-    ):
+    with pytest.raises(ProfileError, match=r"'filter'.*(let none|gave nothing)"):
         profile(tf.data.Dataset.range(1 << 62).filter(lambda x: x < 0).batch(4))
 
 

@@ -236,18 +236,22 @@ def _timed(kept: Any, most: int, each: float, crowding: Crowding) -> tuple[Usage
 
 
 def _least_disturbed(marks: list[tuple[int, Usage]], crowding: Crowding) -> Usage:
-    """Returns what an element took in the fastest windows; others share the machine."""
+    """Returns what an element took: in all windows, or on a busy machine in those that tell."""
     spans = [
         (end[0] - begin[0], end[1].since(begin[1]))
         for begin, end in itertools.pairwise(marks)
         if end[0] > begin[0]
     ]
+    if crowding.quiet:
+        return _mean(spans)
     spans.sort(key=lambda span: span[1].wall / span[0])
     fastest = _mean(spans[: max(1, len(spans) // 4)])
-    queued = crowding.queue(fastest.cpu, fastest.queued)
-    if fastest.wall - fastest.cpu - queued > fastest.wall / 2:
-        queued = 0.0  # it waits, and there is little else that could have taken its time
-    return Usage(fastest.wall, fastest.cpu, queued)
+    # TensorFlow's threads spin before they sleep, and queue for a core too if they lose it then. So
+    # the queue is counted too high, and what it leaves for waiting is too low, in one window more
+    # than in the next.
+    idle = sorted((used.wall - used.cpu - used.queued) / number for number, used in spans)
+    waiting = min(idle[(3 * len(idle)) // 4], fastest.wall - fastest.cpu)
+    return Usage(fastest.cpu + max(0.0, waiting), fastest.cpu, 0.0)
 
 
 def _mean(spans: list[tuple[int, Usage]]) -> Usage:

@@ -11,9 +11,7 @@ __all__ = ["Crowding"]
 BUSY_SECONDS = 0.03
 SLEEP_SECONDS = 1e-3
 SLEEPS = 20
-# An element is handed over by two threads, each of which has to be woken.
-WAKE_UPS = 2
-MARGIN = 1.5
+QUIET = 1.2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,8 +20,7 @@ class Crowding:
 
     Attributes:
       stretch: seconds on the clock for a second of the processor.
-      wake: seconds from the end of a wait until a thread runs, in the better quarter of times, as
-        steps are timed in their better quarter too.
+      wake: seconds from the end of a wait until a thread runs, in the better quarter of times.
     """
 
     stretch: float = 1.0
@@ -43,15 +40,7 @@ class Crowding:
             late.append(time.perf_counter() - began - SLEEP_SECONDS)
         return cls(max(1.0, stretch), statistics.quantiles(late, n=4)[0])
 
-    def queue(self, cpu: float, queued: float) -> float:
-        """Returns the seconds that an element waited for a core, of all that threads did.
-
-        Threads of TensorFlow spin for a while before they sleep; where they lose their core
-        meanwhile, they queue too, beside a function that waits for storage.
-
-        Args:
-          cpu: seconds of the processor for an element.
-          queued: seconds in which threads were ready to run and had no core.
-        """
-        expected = cpu * (self.stretch - 1.0) + WAKE_UPS * self.wake
-        return min(queued, MARGIN * expected)
+    @property
+    def quiet(self) -> bool:
+        """Whether this process has the machine nearly to itself."""
+        return self.stretch < QUIET

@@ -18,6 +18,7 @@ __all__ = ["steps_without_lock"]
 
 CALLS = 4
 SLEEP_SECONDS = 1e-3
+LEAST_SLEEPS = 8
 # Half of the time after which Python makes a thread let go.
 HELD_SECONDS = 2.5e-3
 
@@ -52,19 +53,20 @@ def _late(dataset: Any, seconds: float) -> float:
     options.threading.private_threadpool_size = CALLS
     iterator = iter(dataset.with_options(options))
     next(iterator)
-    end = time.perf_counter() + seconds
+    end, done = time.perf_counter() + seconds, threading.Event()
 
     def read() -> None:
         with eager_mode():
-            while time.perf_counter() < end:
+            while not done.is_set():
                 next(iterator)
 
     thread = threading.Thread(target=read, name="estimator-io-profile", daemon=True)
     thread.start()
-    late = []
-    while time.perf_counter() < end:
+    late: list[float] = []
+    while len(late) < LEAST_SLEEPS or time.perf_counter() < end:
         began = time.perf_counter()
         time.sleep(SLEEP_SECONDS)
         late.append(time.perf_counter() - began - SLEEP_SECONDS)
+    done.set()
     thread.join()
-    return statistics.quantiles(late, n=4)[0] if len(late) > 1 else late[0]
+    return statistics.quantiles(late, n=4)[0]

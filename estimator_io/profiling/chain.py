@@ -72,11 +72,13 @@ class Chain:
       options: the tf.data.Options of the whole.
       rewritten: whether TensorFlow may rewrite the pipeline, as it does by default: pure maps
         become parallel and a prefetch is added at the end.
+      owner: whatever the steps need to live on, such as the worker processes of an InputFn.
     """
 
     steps: tuple[Step, ...]
     options: Any
     rewritten: bool = True
+    owner: Any = None
 
     def build(self) -> Any:
         """Returns the Dataset of all steps, endless: its source is read again when it ends."""

@@ -67,7 +67,7 @@ def _of_input_fn(fn: InputFn, mode: str, params: Mapping[str, Any] | None) -> Ch
         for made in _objects(last):
             names.setdefault(id(made), call.stage)
             kept.append(made)
-    return chain_of(last, names)
+    return dataclasses.replace(chain_of(last, names), owner=fn)
 
 
 def _alone(request: Any) -> Any:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         NoDataError,
         OptionError,
         PositionError,
+        ProfileError,
         RowError,
         ServiceError,
         SourceError,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from estimator_io.hooks.progress import ProgressHook
     from estimator_io.legacy.accelerate import accelerate
     from estimator_io.pipeline.input_fn import InputFn
+    from estimator_io.profiling.profiler import profile
     from estimator_io.service.settings import Service
     from estimator_io.store.store import Store
 
@@ -56,6 +58,7 @@ _HOMES = {
     "OptionError": "errors",
     "PositionCallback": "hooks.position",
     "PositionError": "errors",
+    "ProfileError": "errors",
     "ProgressHook": "hooks.progress",
     "RowError": "errors",
     "Service": "service.settings",
@@ -76,6 +79,7 @@ _HOMES = {
     "numpy_input_fn": "factories.numpy",
     "pandas_input_fn": "factories.pandas",
     "parquet_input_fn": "factories.parquet",
+    "profile": "profiling.profiler",
     "text_input_fn": "factories.text",
     "tfds_input_fn": "factories.tfds",
     "tfrecord_input_fn": "factories.tfrecord",
@@ -92,6 +96,7 @@ __all__ = [
     "OptionError",
     "PositionCallback",
     "PositionError",
+    "ProfileError",
     "ProgressHook",
     "RowError",
     "Service",
@@ -115,6 +120,7 @@ __all__ = [
     "numpy_input_fn",
     "pandas_input_fn",
     "parquet_input_fn",
+    "profile",
     "text_input_fn",
     "tfds_input_fn",
     "tfrecord_input_fn",

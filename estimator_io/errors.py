@@ -9,6 +9,7 @@
     ├── StructureError (TypeError)       a stage returned another structure than it should
     ├── ModeError (ValueError)           an input_fn was called without a mode
     ├── PositionError (ValueError)       training cannot go on where it stood
+    ├── ProfileError (RuntimeError)      a pipeline that gives nothing to measure in time
     ├── WorkerError (RuntimeError)       a worker process ended, or could not do its work
     │   └── RowError                     a function failed on one row
     ├── StoreError (ValueError)          a folder that is no store, or a damaged one
@@ -27,6 +28,7 @@ __all__ = [
     "NoDataError",
     "OptionError",
     "PositionError",
+    "ProfileError",
     "RowError",
     "ServiceError",
     "SourceError",
@@ -62,6 +64,10 @@ class ModeError(EstimatorIOError, ValueError):
 
 class PositionError(EstimatorIOError, ValueError):
     """Training cannot go on at the row where it stood: the order of the rows has changed."""
+
+
+class ProfileError(EstimatorIOError, RuntimeError):
+    """A pipeline gave nothing that could be measured within the time of a profile."""
 
 
 class WorkerError(EstimatorIOError, RuntimeError):

@@ -38,6 +38,7 @@ MODULES_WITH_EXAMPLES = [
     "migration.loop.train",
     "migration.compare.comparing",
     "estimator_io.legacy.accelerate",
+    "estimator_io.profiling.profiler",
     "migration.model_fn.model",
     "migration.strategies",
     "estimator_io.store.store",
@@ -129,6 +130,7 @@ ABOVE = {
     "flags": {"position", "factories", "hooks", "cli"},
     "preflight": {"factories", "hooks", "flags", "cli"},
     "legacy": {"factories", "hooks", "cli", "compat", "runner"},
+    "profiling": {"factories", "hooks", "cli"},
     "lint": {
         "ops",
         "plan",

@@ -20,6 +20,7 @@ _COMMANDS = {
     "check": "draw a few batches of input functions, and say what is wrong with them",
     "demo": "train on recorded speech, as people write it and with estimator_io, and compare",
     "lint": "find slow and wrong input pipelines in source code, without running it",
+    "profile": "measure an input pipeline: what limits, which stage, and what to change",
     "serve": "run a dispatcher or a worker of a tf.data service, or ask how one is",
     "run": "run a legacy Estimator script unchanged on any TensorFlow from 2.15 to 2.21",
 }

@@ -1,0 +1,79 @@
+"""How a change becomes a suggestion: its prediction and its spelling."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from estimator_io.profiling.chain import Chain, Step
+from estimator_io.profiling.context import Measured
+from estimator_io.profiling.costs import Cost
+from estimator_io.profiling.report import Suggestion
+
+__all__ = ["enough", "spell_options", "suggestion"]
+
+MOST_CALLS = 64
+
+
+def suggestion(
+    measured: Measured,
+    name: str,
+    edit: str,
+    reason: str,
+    chain: Chain,
+    costs: Sequence[Cost],
+    *,
+    step: Step | None = None,
+    options: Mapping[str, Any] | None = None,
+    memory_bytes: float | None = 0.0,
+    disk_bytes: float | None = 0.0,
+    tried: bool = True,
+    seconds: float | None = None,
+) -> Suggestion:
+    """Returns a suggestion with the rate that the model predicts.
+
+    Args:
+      measured: the pipeline of today.
+      name: a word for its kind.
+      edit: what to write.
+      reason: why.
+      chain: the changed pipeline.
+      costs: of its steps.
+      step: the one whose code is to be edited.
+      options: the same for `InputFn.replace`.
+      memory_bytes: that it costs.
+      disk_bytes: likewise.
+      tried: whether `chain` can be run in this process to see.
+      seconds: of a batch, where something else than the model of `chain` predicts them.
+    """
+    predicted = measured.predicted(chain, costs) if seconds is None else seconds
+    predicted = max(predicted, 1e-9)
+    return Suggestion(
+        name=name,
+        edit=edit,
+        place=step.place if step else None,
+        options=options,
+        batches_per_second=1 / predicted,
+        gain=measured.seconds_per_batch / predicted,
+        reason=reason,
+        memory_bytes=memory_bytes,
+        disk_bytes=disk_bytes,
+        trial=chain if tried else None,
+    )
+
+
+def enough(measured: Measured, chain: Chain, at: int) -> int:
+    """Returns the calls at once with which step `at` would no longer be what a batch waits for."""
+    seconds = measured.numbers[at] * measured.costs[at].seconds
+    free = chain.with_step(at, chain.steps[at].at_once(1 << 20)).with_threads(1 << 20)
+    rest = max(
+        [part.seconds for part in measured.parts_with(free, measured.costs)]
+        + [0.9 * (measured.step_seconds or 0.0), 1e-9]
+    )
+    return max(2, min(MOST_CALLS, math.ceil(seconds / rest)))
+
+
+def spell_options(options: Mapping[str, Any]) -> str:
+    """Returns options as they are written in a call."""
+    return ", ".join(f"{name}={value!r}" for name, value in options.items())

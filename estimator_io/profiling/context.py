@@ -1,0 +1,121 @@
+"""What was measured of a pipeline, in one place for the verdict and the suggestions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.profiling.chain import Chain
+from estimator_io.profiling.costs import Cost, Sample, elements_per_batch
+from estimator_io.profiling.flow import Flow
+from estimator_io.profiling.machine import Machine
+from estimator_io.profiling.model import Part, parts_of
+
+__all__ = ["Measured"]
+
+# The model leaves out what threads lose to each other, so it is held to what was measured; but no
+# further than this, since a busy machine would spoil every prediction.
+MOST_CORRECTION = 1.5
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Measured:
+    """A pipeline and what was measured of it.
+
+    Attributes:
+      target: what was profiled.
+      chain: its steps.
+      costs: of each step.
+      samples: of what leaves each step.
+      flow: the run of the whole.
+      machine: that it ran on.
+      step_seconds: of a training step, where it is known.
+      mode: "train", "eval" or "infer".
+      without_lock: steps whose Python code lets go of the interpreter's lock.
+    """
+
+    target: Any
+    chain: Chain
+    costs: Sequence[Cost]
+    samples: Sequence[Sample]
+    flow: Flow
+    machine: Machine
+    step_seconds: float | None
+    mode: str = "train"
+    without_lock: frozenset[int] = frozenset()
+
+    @property
+    def input_fn(self) -> InputFn | None:
+        """The target, where it is an InputFn."""
+        return self.target if isinstance(self.target, InputFn) else None
+
+    @property
+    def numbers(self) -> list[float]:
+        """Elements that leave each step for one batch."""
+        return elements_per_batch(self.costs)
+
+    @property
+    def parts(self) -> list[Part]:
+        """What a batch may wait for, the most loaded first."""
+        return self.parts_with(self.chain, self.costs)
+
+    @property
+    def seconds_per_batch(self) -> float:
+        """Of the pipeline alone: as measured, else as the stages say."""
+        return self.flow.seconds_per_batch or max(self.parts[0].seconds, 1e-9)
+
+    @property
+    def target_caches(self) -> bool:
+        """Whether the pipeline has a cache already."""
+        fn = self.input_fn
+        return bool(fn and fn.options.cache) or any(s.kind == "cache" for s in self.chain.steps)
+
+    @property
+    def buffers(self) -> list[tuple[int, float, float]]:
+        """(step, seconds to fill, bytes) of each shuffle buffer, as large as it can become."""
+        found = []
+        for at, step in enumerate(self.chain.steps):
+            if step.kind != "shuffle" or not step.size:
+                continue
+            there = self.elements_of(at)
+            asked = step.size if step.size > 0 else float("inf")
+            size = min(asked, there or float("inf"))
+            before = Chain(self.chain.steps[:at], self.chain.options, self.chain.rewritten)
+            if not before.steps or size == float("inf"):
+                continue
+            parts = self.parts_with(before, self.costs[:at])
+            each = parts[0].seconds if parts else 0.0
+            found.append((at, size * each, size * self.costs[at].bytes))
+        return found
+
+    def elements_of(self, at: int) -> float | None:
+        """Returns how many elements leave step `at` in one pass; None where that is not known."""
+        fn = self.input_fn
+        if fn is not None:
+            return None if fn.num_rows is None else float(fn.num_rows)
+        number = float(int(self.chain.steps[0].apply(None).cardinality()))
+        if number < 0:
+            return None
+        for step, cost in zip(self.chain.steps[1 : at + 1], self.costs[1 : at + 1], strict=True):
+            if step.expands and step.kind != "filter" and cost.elements >= 2048:
+                return None
+            number /= max(cost.inputs, 1e-12)
+        return number
+
+    def parts_with(self, chain: Chain, costs: Sequence[Cost]) -> list[Part]:
+        """Returns the parts of a changed pipeline."""
+        same = len(chain.steps) == len(self.chain.steps)
+        return parts_of(
+            chain, costs, self.machine.cores, self.without_lock if same else frozenset()
+        )
+
+    def predicted(self, chain: Chain, costs: Sequence[Cost]) -> float:
+        """Returns the seconds of a batch to be expected from a changed pipeline.
+
+        What the model of today's pipeline is off by is laid on the new one too.
+        """
+        off = self.seconds_per_batch / max(self.parts[0].seconds, 1e-9)
+        off = min(MOST_CORRECTION, max(1 / MOST_CORRECTION, off))
+        return off * self.parts_with(chain, costs)[0].seconds

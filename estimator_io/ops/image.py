@@ -37,7 +37,7 @@ def checked_picture(path, contents):
             ["Not a picture:", *found, f"a JPEG, PNG, GIF or BMP file. {advice}"],
         )
         whole = tf.debugging.Assert(
-            tf.where(jpeg, holds(JPEG_END), ~png | holds(PNG_END)),
+            tf.where(jpeg, holds(JPEG_END), tf.logical_not(png) | holds(PNG_END)),
             ["A picture that was cut short:", *found, f"a file up to its end. {advice}"],
         )
         with tf.control_dependencies([known, whole]):

@@ -273,14 +273,10 @@ def evict(folder: str, size_limit: int, keep: str, needed: int = 0) -> int:
 
 
 def sweep(folder: str) -> None:
-    """Removes what killed processes left: half removed and half made generations, private ones."""
+    """Removes what killed processes left: half removed and half made generations."""
     with contextlib.suppress(OSError), opened(folder, GENERATIONS) as at:
         for name in os.listdir(at):
             if name.startswith((".removed-", ".new-")):
                 with contextlib.suppress(OSError):
                     if time.time() - os.lstat(name, dir_fd=at).st_mtime > 600:
                         remove_tree(name, at=at)
-            elif name.startswith("private-"):
-                generation = os.path.join(folder, GENERATIONS, name)
-                if not live_leases(generation):
-                    remove(folder, name)

@@ -26,6 +26,8 @@ FUNCTIONS = (
     "batch_augment",
     "batch_map",
 )
+# Options that may be whole numbers, alone or by stage.
+NUMBERS = ("shuffle", "num_parallel_calls", "memory_limit")
 LEAST = {
     "batch_size": 1,
     "epochs": 1,
@@ -41,7 +43,7 @@ def checked_numbers(name: str, value: Any) -> tuple[int, ...]:
     """Returns a list of whole numbers as a tuple."""
     numbers = tuple(value) if isinstance(value, Iterable) else (value,)
     if isinstance(value, Iterable) and all(map(_is_whole_number, numbers)):
-        return numbers
+        return tuple(map(int, numbers))
     raise OptionError(f"{name} must be a list of whole numbers. Received: {value!r}.")
 
 
@@ -86,6 +88,13 @@ def check_function(name: str, value: Any) -> None:
 
 def _is_whole_number(value: Any) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def plain(value: Any) -> Any:
+    """Returns a whole number, or those of a dict, as Python's own: JSON takes none of NumPy's."""
+    if isinstance(value, Mapping):
+        return {name: plain(number) for name, number in value.items()}
+    return int(value) if _is_whole_number(value) else value
 
 
 def check_whole_number(name: str, value: Any, least: int) -> None:
@@ -211,7 +220,7 @@ def checked_processes(options: Options) -> Processes | None:
         check_whole_number(label, number, 1)
     if isinstance(given, Processes) and given.stages == used:
         return given
-    return Processes(value, used)
+    return Processes(plain(value), used)
 
 
 def check_signatures(options: Options) -> None:

@@ -132,6 +132,8 @@ class Options:
         object.__setattr__(self, "shard", checked_shard(self.shard))
         checks.check_errors(self)
         checks.check_parallel(self.num_parallel_calls)
+        for name in (*checks.LEAST, *checks.NUMBERS):
+            object.__setattr__(self, name, checks.plain(getattr(self, name)))
         checks.check_padding(self)
         checks.check_buckets(self)
         object.__setattr__(self, "processes", checks.checked_processes(self))

@@ -6,15 +6,16 @@ many rows. Where a plain batch comes next, the blocks are the batches.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from estimator_io.errors import NoDataError
+from estimator_io.errors import NoDataError, RowError
 from estimator_io.ops.python import python_map
 from estimator_io.pipeline.options import Options
 from estimator_io.plan.calls import Call, Deferred, Late, Plan
@@ -185,15 +186,37 @@ class _StagePlan:
         return (repr(structure), types)
 
     def _find(self, spec: Any) -> Signature:
-        element = _first(self.sample(self.stage, SAMPLE_ROWS), self.stage)
-        columns = columns_of_element(element, numbered=self.seed is not None)
         task = self._pool.task(self.function, self._task(spec, None))
-        found = Signature.of_element(self._pool.describe(task, columns))
+        found = Signature.of_element(self._described(task))
         varying = 1 if self.form.batches else 0
         if self.options.padding or self.options.bucket_boundaries:
             varying += 1
         shapes = [[None] * min(varying, len(s)) + list(s[varying:]) for s in found.shapes]
         return dataclasses.replace(found, shapes=shapes)
+
+    def _described(self, task: Any) -> Any:
+        """Returns what the function returned for the first element, bad ones passed over if asked.
+
+        Raises:
+          NoDataError: there is no element.
+          RowError: the function failed.
+        """
+        plan = self.sample(self.stage, SAMPLE_ROWS)
+        skips = self.stage == "parse" and self.options.skips
+        failure: Exception | None = None
+        with contextlib.closing(
+            _elements(plan, self.options.max_skipped + 1 if skips else 1)
+        ) as of:
+            for element in of:
+                columns = columns_of_element(element, numbered=self.seed is not None)
+                try:
+                    return self._pool.describe(task, columns)
+                except RowError as error:
+                    failure = error
+        raise failure or NoDataError(
+            f"No row comes to {self.stage}, so what it returns cannot be found out. Expected: at"
+            " least one row, or signatures=…"
+        )
 
     @property
     def _processes(self) -> Any:
@@ -248,31 +271,21 @@ def _outputs(signature: Signature) -> Outputs:
     return Outputs(signature.structure, tuple(names), shapes)
 
 
-def _first(plan: Plan, stage: str) -> Any:
-    """Returns the first element of `plan`, in arrays.
-
-    Raises:
-      NoDataError: there is none.
-    """
-    try:
-        if tf.executing_eagerly():
-            return next(iter(plan.build().take(1).as_numpy_iterator()))
-        return _first_in_session(plan)
-    except (StopIteration, tf.errors.OutOfRangeError):
-        raise NoDataError(
-            f"No row comes to {stage}, so what it returns cannot be found out. Expected: at least"
-            " one row, or signatures=…"
-        ) from None
-
-
-def _first_in_session(plan: Plan) -> Any:
+def _elements(plan: Plan, most: int) -> Generator[Any, None, None]:
+    """Yields the first elements of `plan`, in arrays."""
+    if tf.executing_eagerly():
+        yield from plan.build().take(most).as_numpy_iterator()
+        return
     v1: Any = tf.compat.v1
     with tf.Graph().as_default():
-        iterator = v1.data.make_initializable_iterator(plan.build().take(1))
+        iterator = v1.data.make_initializable_iterator(plan.build().take(most))
         element = iterator.get_next()
         initializers = [v1.global_variables_initializer(), v1.tables_initializer()]
-        # The look must not claim the memory of an accelerator that training is about to use.
-        config = v1.ConfigProto(device_count={"GPU": 0})
-        with v1.Session(config=config) as session:
-            session.run([*initializers, iterator.initializer])
-            return session.run(element)
+        graph = tf.compat.v1.get_default_graph()
+    # The look must not claim the memory of an accelerator that training is about to use.
+    config = v1.ConfigProto(device_count={"GPU": 0})
+    with contextlib.closing(v1.Session(graph=graph, config=config)) as session:
+        session.run([*initializers, iterator.initializer])
+        with contextlib.suppress(tf.errors.OutOfRangeError):
+            while True:
+                yield session.run(element)

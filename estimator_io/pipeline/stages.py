@@ -161,9 +161,22 @@ def sample_plan(source: Source, options: Options, stage: str, rows: int) -> Plan
     changes |= {"batch_size": size, "bucket_batch_sizes": None, "drop_remainder": False}
     plain = dataclasses.replace(options, **changes)
     request = Request(mode="train", batch_size=size, seed=0)
+    if stage == "parse" and plain.located:  # whose rows go to parse inside of other calls
+        return _located_sample(source, dataclasses.replace(plain, key=None), request)
     calls = _up_to_batch(source, plain, request, None) + _behind_batch(source, plain, request)
     at = next(at for at, call in enumerate(calls) if is_python_stage(call, stage))
     return Plan(tuple(calls[:at]))
+
+
+def _located_sample(source: Source, options: Options, request: Request) -> Plan:
+    """Returns the plan of the rows that come to parse where rows know where they stand."""
+    order = order_of_rows(source, options, request)
+    note = _note_nothing if options.skips else None  # the pass itself tells of bad rows
+    return Plan(tuple(located_rows(source, options, order, [], parse=None, note=note)))
+
+
+def _note_nothing(where: int, error: str) -> None:
+    del where, error
 
 
 def threads(source: Source, options: Options) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 
 from estimator_io.errors import StoreError
 from estimator_io.store.claims import Claims
+from estimator_io.store.inside import folder_of, open_file
 from estimator_io.store.layout import Layout
 from estimator_io.store.rows import Block, Rows, grown, pack_record
 from estimator_io.store.segments import Segments
@@ -76,8 +77,9 @@ class FileRows(Rows):
         self._capacity = 0
         self.full = False
         self._writer = Writer(self._write, policy or Policy())
-        for name, _ in self._sizes():
-            self._files[name] = self._open(name, create)
+        with folder_of(folder) as at:
+            for name, _ in self._sizes():
+                self._files[name] = self._open(name, create, at)
         self._map(max(1, total or _FIRST_ROWS) if create else 0)
 
     def __del__(self) -> None:
@@ -163,7 +165,7 @@ class FileRows(Rows):
                 return
             self._write_rows(new)
             self.counts.written += len(new.rows)
-        except OSError as error:
+        except (OSError, StoreError) as error:
             self.counts.dropped += len(block.rows)
             self._stop_writing(_spell(error))
         finally:
@@ -202,13 +204,11 @@ class FileRows(Rows):
         slots = enumerate(self.layout.slots.values())
         return sizes + [(slot_file(at), slot.row_bytes) for at, slot in slots]
 
-    def _open(self, name: str, create: bool) -> int:
+    def _open(self, name: str, create: bool, at: int) -> int:
         access = os.O_RDWR if self._writes else os.O_RDONLY
-        # A link could lead out of the folder.
-        flags = access | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if create else 0)
         path = os.path.join(self._folder, name)
         try:
-            return os.open(path, flags, 0o666)
+            return open_file(name, access | (os.O_CREAT if create else 0), at=at)
         except FileNotFoundError as error:
             raise StoreError(_damaged(path, "it is not there")) from error
         except OSError as error:
@@ -278,8 +278,8 @@ def _write_all(file: int, data: memoryview, offset: int) -> None:
         data, offset = data[written:], offset + written
 
 
-def _spell(error: OSError) -> str:
-    return f"it cannot be written ({error.strerror or error})"
+def _spell(error: Exception) -> str:
+    return f"it cannot be written ({getattr(error, 'strerror', None) or error})"
 
 
 def _damaged(path: str, what: str) -> str:

@@ -21,13 +21,12 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import time
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 from estimator_io.errors import StoreError
+from estimator_io.store.inside import GENERATIONS, folder_of, open_file, opened, remove_tree
 from estimator_io.store.leases import live_leases
 
 __all__ = [
@@ -39,7 +38,9 @@ __all__ = [
     "generations",
     "last_used",
     "prepare",
+    "read_json",
     "read_manifest",
+    "read_total",
     "remove",
     "sweep",
     "write_json",
@@ -57,21 +58,25 @@ def prepare(folder: str) -> None:
 
     Raises:
       OSError: it cannot be written.
-      StoreError: it holds something else, or a store of another format.
+      StoreError: it holds something else, a store of another format, or a link for a folder.
     """
     os.makedirs(folder, exist_ok=True)
     marker = os.path.join(folder, MARKER)
-    if not os.path.exists(marker):
+    if not os.path.lexists(marker):
         others = [name for name in os.listdir(folder) if not name.startswith(f"{MARKER}.")]
-        if others and not os.path.exists(marker):
+        if others and not os.path.lexists(marker):
             raise StoreError(
                 f"{folder!r} is no store: it holds {len(others):,} other files, such as"
                 f" {min(others)!r}, which are left alone. Expected: an empty folder, a store, or a"
                 " folder that is not there yet. Give another one."
             )
-        write_json(marker, {"kind": _KIND, "format": FORMAT})
+        with opened(folder) as at:
+            write_json(MARKER, {"kind": _KIND, "format": FORMAT}, at=at)
     check_marker(folder)
-    os.makedirs(os.path.join(folder, "generations"), exist_ok=True)
+    with opened(folder) as at, contextlib.suppress(FileExistsError):
+        os.mkdir(GENERATIONS, dir_fd=at)
+    with opened(folder, GENERATIONS):
+        pass  # it is no link
 
 
 def check_marker(folder: str) -> None:
@@ -82,8 +87,8 @@ def check_marker(folder: str) -> None:
     """
     marker = os.path.join(folder, MARKER)
     try:
-        with open(marker) as file:
-            note = json.load(file)
+        with opened(folder) as at:
+            note = read_json(MARKER, at=at)
         kind, number = note["kind"], note["format"]
     except FileNotFoundError as error:
         raise StoreError(f"{folder!r} is no store: it holds no {MARKER}.") from error
@@ -107,18 +112,19 @@ def generation_folder(folder: str, key: str) -> str:
     """
     if not _KEY.fullmatch(key):
         raise StoreError(f"{key!r} is no key of a generation: it could lead out of the store.")
-    return os.path.join(folder, "generations", key)
+    return os.path.join(folder, GENERATIONS, key)
 
 
 def generations(folder: str) -> list[str]:
     """Returns the keys of all generations.
 
     Raises:
-      StoreError: `folder` is no store.
+      StoreError: `folder` is no store, or its `generations` is a link.
     """
     check_marker(folder)
     try:
-        names = os.listdir(os.path.join(folder, "generations"))
+        with opened(folder, GENERATIONS) as at:
+            names = os.listdir(at)
     except FileNotFoundError:
         return []
     found = [name for name in sorted(names) if _KEY.fullmatch(name)]
@@ -135,8 +141,10 @@ def read_manifest(generation: str) -> dict[str, Any]:
     """
     path = os.path.join(generation, MANIFEST)
     try:
-        with open(path) as file:
-            manifest = json.load(file)
+        with folder_of(generation) as at:
+            manifest = read_json(MANIFEST, at=at)
+    except StoreError:
+        raise
     except (OSError, ValueError) as error:
         raise StoreError(
             f"{path!r} cannot be read ({error}): the store is damaged. Nothing was removed. Run"
@@ -147,21 +155,50 @@ def read_manifest(generation: str) -> dict[str, Any]:
     return manifest
 
 
-def write_json(path: str, content: Any) -> None:
-    """Writes a file so that a kill leaves the one before it, or this one.
+def read_total(generation: str) -> int | None:
+    """Returns the rows of the source of a generation, as a pass noted them; None where none did.
+
+    Raises:
+      StoreError: the note cannot be read.
+    """
+    try:
+        with folder_of(generation) as at:
+            return int(read_json("total", at=at))
+    except FileNotFoundError:
+        return None
+    except StoreError:
+        raise
+    except (OSError, ValueError, TypeError) as error:
+        raise StoreError(f"The store is damaged: {generation}/total: {error}.") from error
+
+
+def read_json(name: str, *, at: int) -> Any:
+    """Returns what a file in the folder `at` holds.
+
+    Raises:
+      OSError: it cannot be read, or is a link.
+      ValueError: it is no JSON.
+    """
+    with open(open_file(name, os.O_RDONLY, at=at)) as file:
+        return json.load(file)
+
+
+def write_json(name: str, content: Any, *, at: int) -> None:
+    """Writes a file in the folder `at` so that a kill leaves the one before it, or this one.
 
     Raises:
       OSError: it cannot be written.
     """
-    partial = f"{path}.{uuid.uuid4().hex[:8]}"
+    partial = f"{name}.{uuid.uuid4().hex[:8]}"
     try:
-        with open(partial, "w") as file:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with open(open_file(partial, flags, at=at), "w") as file:
             json.dump(content, file, indent=1)
             file.write("\n")
-        os.replace(partial, path)
+        os.replace(partial, name, src_dir_fd=at, dst_dir_fd=at)
     except OSError:
         with contextlib.suppress(OSError):
-            os.unlink(partial)
+            os.unlink(partial, dir_fd=at)
         raise
 
 
@@ -184,26 +221,32 @@ def last_used(generation: str) -> float:
         os.path.join(generation, MANIFEST),
     ):
         with contextlib.suppress(OSError):
-            times.append(os.stat(path).st_mtime)
+            times.append(os.lstat(path).st_mtime)
     return max(times)
 
 
 def remove(folder: str, key: str) -> bool:
-    """Removes a generation; returns False where a process has it open, which it then keeps."""
+    """Removes a generation; returns False where a process has it open, which it then keeps.
+
+    Raises:
+      StoreError: a link stands where a folder should.
+    """
     generation = generation_folder(folder, key)
     if live_leases(generation, tidy=True):
         return False
     # Renamed first: nobody opens what is half gone.
-    gone = os.path.join(folder, "generations", f".removed-{uuid.uuid4().hex}")
-    try:
-        os.rename(generation, gone)
-    except OSError:
-        return False
-    if live_leases(gone):  # somebody opened it at this very moment
-        with contextlib.suppress(OSError):
-            os.rename(gone, generation)
+    gone = f".removed-{uuid.uuid4().hex}"
+    with opened(folder, GENERATIONS) as at:
+        try:
+            os.rename(key, gone, src_dir_fd=at, dst_dir_fd=at)
+        except OSError:
             return False
-    shutil.rmtree(gone, ignore_errors=True)
+        if live_leases(os.path.join(folder, GENERATIONS, gone)):  # opened at this very moment
+            with contextlib.suppress(OSError):
+                os.rename(gone, key, src_dir_fd=at, dst_dir_fd=at)
+                return False
+        with contextlib.suppress(OSError):
+            remove_tree(gone, at=at)
     return True
 
 
@@ -230,17 +273,10 @@ def evict(folder: str, size_limit: int, keep: str, needed: int = 0) -> int:
 
 
 def sweep(folder: str) -> None:
-    """Removes what killed processes left: half removed and half made generations, private ones."""
-    for name in _names(os.path.join(folder, "generations")):
-        path = os.path.join(folder, "generations", name)
-        if name.startswith((".removed-", ".new-")):
-            with contextlib.suppress(OSError):
-                if time.time() - os.stat(path).st_mtime > 600:
-                    shutil.rmtree(path, ignore_errors=True)
-        elif name.startswith("private-") and not live_leases(path):
-            remove(folder, name)
-
-
-def _names(folder: str) -> Iterator[str]:
-    with contextlib.suppress(OSError):
-        yield from os.listdir(folder)
+    """Removes what killed processes left: half removed and half made generations."""
+    with contextlib.suppress(OSError), opened(folder, GENERATIONS) as at:
+        for name in os.listdir(at):
+            if name.startswith((".removed-", ".new-")):
+                with contextlib.suppress(OSError):
+                    if time.time() - os.lstat(name, dir_fd=at).st_mtime > 600:
+                        remove_tree(name, at=at)

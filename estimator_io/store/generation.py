@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import shutil
 import threading
 import time
 import uuid
@@ -15,6 +14,7 @@ from typing import Any
 from estimator_io.errors import StoreError
 from estimator_io.store import folder as folders
 from estimator_io.store.files import FileRows
+from estimator_io.store.inside import GENERATIONS, folder_of, opened, remove_tree
 from estimator_io.store.layout import Layout
 from estimator_io.store.leases import Lease
 from estimator_io.store.writer import Policy
@@ -88,17 +88,11 @@ class Generation:
         return free >= 0
 
     def _noted_total(self) -> int | None:
-        try:
-            with open(os.path.join(self.path, "total")) as file:
-                return int(file.read())
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:
-            raise StoreError(f"The store is damaged: {self.path}/total: {error}.") from error
+        return folders.read_total(self.path)
 
     def _note_total(self, rows: int) -> None:
-        with contextlib.suppress(OSError):
-            folders.write_json(os.path.join(self.path, "total"), rows)
+        with contextlib.suppress(OSError, StoreError), folder_of(self.path) as at:
+            folders.write_json("total", rows, at=at)
 
 
 def open_generation(
@@ -158,8 +152,8 @@ def _open(
         folders.sweep(folder)
         if size_limit is not None:
             folders.evict(folder, size_limit, key)
-        if not os.path.exists(os.path.join(path, folders.MANIFEST)):
-            _create(folder, path, layout, rows, {"key": key, **facts})
+        if not os.path.lexists(os.path.join(path, folders.MANIFEST)):
+            _create(folder, key, layout, rows, {"key": key, **facts})
         return Generation(folder, key, size_limit, policy)
     except OSError:
         if not os.path.exists(os.path.join(path, folders.MANIFEST)):
@@ -168,38 +162,39 @@ def _open(
         return Generation(folder, key, size_limit, None)  # it can be read at least
 
 
-def _create(
-    folder: str, path: str, layout: Layout, rows: int | None, facts: dict[str, Any]
-) -> None:
+def _create(folder: str, key: str, layout: Layout, rows: int | None, facts: dict[str, Any]) -> None:
     """Makes a generation beside its place and moves it there, so that nobody sees half of one."""
-    new = os.path.join(folder, "generations", f".new-{uuid.uuid4().hex}")
-    os.mkdir(new)
+    new = f".new-{uuid.uuid4().hex}"
+    path = os.path.join(folder, GENERATIONS, new)
     created = time.time()
-    try:
-        FileRows(new, layout, total=rows, created=created, policy=Policy(), create=True)
-        os.mkdir(os.path.join(new, "counts"))
-        folders.write_json(
-            os.path.join(new, folders.MANIFEST),
-            {
+    with opened(folder, GENERATIONS) as at:
+        os.mkdir(new, dir_fd=at)
+        try:
+            FileRows(path, layout, total=rows, created=created, policy=Policy(), create=True)
+            manifest = {
                 "format": folders.FORMAT,
                 "created": created,
                 "rows": rows,
                 **facts,
                 "layout": layout.to_json(),
-            },
-        )
-        os.rename(new, path)
-    except OSError:
-        shutil.rmtree(new, ignore_errors=True)
-        if not os.path.exists(os.path.join(path, folders.MANIFEST)):  # nor did another make it
-            raise
+            }
+            with folder_of(path) as inside:
+                os.mkdir("counts", dir_fd=inside)
+                folders.write_json(folders.MANIFEST, manifest, at=inside)
+            os.rename(new, key, src_dir_fd=at, dst_dir_fd=at)
+        except OSError:
+            with contextlib.suppress(OSError):
+                remove_tree(new, at=at)
+            generation = os.path.join(folder, GENERATIONS, key)
+            if not os.path.exists(os.path.join(generation, folders.MANIFEST)):
+                raise  # nor did another make it
 
 
 def _write_counts(path: str, name: str, counts: Any) -> None:
     if any(dataclasses.astuple(counts)):
-        with contextlib.suppress(OSError):
-            note = dataclasses.asdict(counts)
-            folders.write_json(os.path.join(path, "counts", f"{name}.json"), note)
+        note = dataclasses.asdict(counts)
+        with contextlib.suppress(OSError, StoreError), folder_of(path, "counts") as at:
+            folders.write_json(f"{name}.json", note, at=at)
 
 
 _OPENING = threading.Lock()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import logging
-import os
 import threading
-import uuid
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -17,15 +15,14 @@ import tensorflow as tf
 from estimator_io.plan.identity import UnhashableError, digest
 from estimator_io.sources.base import Source
 
-__all__ = ["PRIVATE", "generation_key"]
+__all__ = ["generation_key"]
 
 _FORMAT = 1  # counted up whenever a row of the same key would have another meaning
-PRIVATE = "private-"
 
 
 def generation_key(
     source: Source, parse: Any, order: Any, *, verify_contents: bool, cache: str
-) -> str:
+) -> str | None:
     """Returns the key of the rows that `source` and `parse` make.
 
     Args:
@@ -36,14 +33,18 @@ def generation_key(
       cache: what the user calls the cache, for the warning.
 
     Returns:
-      A digest, or where something cannot be compared a key that only this process knows.
+      A digest; None, with a warning, where something cannot be compared.
     """
+    # What cannot be compared is not even kept for one Dataset: a variable may be assigned between
+    # two passes of it, and a method, or a function in tf.numpy_function, reads its object when a
+    # row is made. A row that was kept would then come back as it was, and nobody could tell.
     try:
         contents = contents_of(source.files) if verify_contents else None
         parts = (source.identity(), source.decode, parse, order, contents)
         return digest(_FORMAT, tf.__version__, *parts)
     except UnhashableError as reason:
-        return _private_key(source, parse, order, cache, reason)
+        _warn_uncomparable(source, cache, reason)
+        return None
 
 
 def contents_of(files: Sequence[str]) -> list[str]:
@@ -67,22 +68,22 @@ def _content(file: str, facts: tuple[int, int]) -> str:
 
 
 _LOCK = threading.Lock()
-# For each source the private keys by parse function, which is kept so that its id stays its own.
-_PRIVATE_KEYS: weakref.WeakKeyDictionary[Source, dict[Any, tuple[str, Any]]] = (
-    weakref.WeakKeyDictionary()
-)
+# For each source what was told of it.
+_TOLD: weakref.WeakKeyDictionary[Source, set[str]] = weakref.WeakKeyDictionary()
 
 
-def _private_key(source: Source, parse: Any, order: Any, cache: str, reason: Exception) -> str:
+def _warn_uncomparable(source: Source, cache: str, reason: Exception) -> None:
     with _LOCK:
-        keys = _PRIVATE_KEYS.setdefault(source, {})
-        name = (os.getpid(), id(parse), repr(order))
-        if name not in keys:
-            keys[name] = (f"{PRIVATE}{uuid.uuid4().hex}", parse)
-            logging.getLogger("estimator_io").warning(
-                "cache=%r: rows are kept for this process alone, since what made them cannot be"
-                " compared with later runs: %s. To share the cache, use plain functions of values.",
-                cache,
-                reason,
-            )
-        return keys[name][0]
+        told = _TOLD.setdefault(source, set())
+        if str(reason) in told:
+            return
+        told.add(str(reason))
+    logging.getLogger("estimator_io").warning(
+        "cache=%r keeps nothing: whether rows that were kept are still those that source and parse"
+        " would make cannot be told, since they use what cannot be compared: %s. Training goes on,"
+        " and makes every row anew in each pass. To keep rows, use plain functions of values: take"
+        " numbers and texts out of objects before, and move what needs a tf.Variable or an object"
+        " behind the cache, into batch_map.",
+        cache,
+        reason,
+    )

@@ -17,6 +17,9 @@ import uuid
 import weakref
 from typing import Any
 
+from estimator_io.errors import StoreError
+from estimator_io.store.inside import folder_of, open_file
+
 __all__ = ["REMOTE_SECONDS", "Lease", "live_leases"]
 
 TOUCH_SECONDS = 60.0
@@ -32,28 +35,33 @@ class Lease:
 
     Raises:
       OSError: it cannot be written.
+      StoreError: a link stands where a folder should.
     """
 
     def __init__(self, generation: str) -> None:
-        folder = os.path.join(generation, FOLDER)
-        os.makedirs(folder, exist_ok=True)
-        self.name = uuid.uuid4().hex
-        self.path = os.path.join(folder, f"{self.name}.json")
+        with folder_of(generation) as at, contextlib.suppress(FileExistsError):
+            os.mkdir(FOLDER, dir_fd=at)
+        self._generation = generation
+        self._name = f"{uuid.uuid4().hex}.json"
         self._pid = os.getpid()
         self._touched = time.monotonic()
         note = {"host": _host(), "boot": _boot(), "pid": self._pid, "start": _start(self._pid)}
-        with open(self.path, "w") as file:
-            json.dump(note, file)
-        self.withdraw = weakref.finalize(self, _withdraw, self.path, self._pid)
+        with folder_of(generation, FOLDER) as at:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            with open(open_file(self._name, flags, at=at), "w") as file:
+                json.dump(note, file)
+        self.withdraw = weakref.finalize(self, _withdraw, generation, self._name, self._pid)
 
     def touch(self) -> None:
         """Says that the generation is in use, at most once a minute."""
         now = time.monotonic()
         if now - self._touched > TOUCH_SECONDS:
             self._touched = now
-            with contextlib.suppress(OSError):
-                os.utime(self.path)
-                os.utime(os.path.dirname(os.path.dirname(self.path)))
+            with contextlib.suppress(OSError, StoreError):
+                with folder_of(self._generation, FOLDER) as at:
+                    os.utime(self._name, dir_fd=at, follow_symlinks=False)
+                with folder_of(self._generation) as at:
+                    os.utime(at)
 
 
 def live_leases(generation: str, *, tidy: bool = False) -> int:
@@ -62,36 +70,37 @@ def live_leases(generation: str, *, tidy: bool = False) -> int:
     Args:
       generation: the folder.
       tidy: whether the notes of processes that are gone are removed.
+
+    Raises:
+      StoreError: a link stands where a folder should.
     """
-    folder = os.path.join(generation, FOLDER)
     alive = 0
-    with contextlib.suppress(OSError):
-        for name in os.listdir(folder):
-            path = os.path.join(folder, name)
-            if _is_alive(path):
+    with contextlib.suppress(OSError), folder_of(generation, FOLDER) as at:
+        for name in os.listdir(at):
+            if _is_alive(name, at):
                 alive += 1
             elif tidy:
                 with contextlib.suppress(OSError):
-                    os.unlink(path)
+                    os.unlink(name, dir_fd=at)
     return alive
 
 
-def _withdraw(path: str, pid: int) -> None:
+def _withdraw(generation: str, name: str, pid: int) -> None:
     if pid == os.getpid():  # a child of a fork leaves it to its parent
-        with contextlib.suppress(OSError):
-            os.unlink(path)
+        with contextlib.suppress(OSError, StoreError), folder_of(generation, FOLDER) as at:
+            os.unlink(name, dir_fd=at)
 
 
-def _is_alive(path: str) -> bool:
+def _is_alive(name: str, at: int) -> bool:
     try:
-        with open(path) as file:
+        with open(open_file(name, os.O_RDONLY, at=at)) as file:
             note = json.load(file)
-        age = time.time() - os.stat(path).st_mtime
+            age = time.time() - os.fstat(file.fileno()).st_mtime
     except FileNotFoundError:
         return False
     except (OSError, ValueError):
         # It is being written, or its writer was killed while it was.
-        return _age(path) < TOUCH_SECONDS
+        return _age(name, at) < TOUCH_SECONDS
     if not isinstance(note, dict) or note.get("host") != _host():
         return age < REMOTE_SECONDS
     if note.get("boot") != _boot():
@@ -99,9 +108,9 @@ def _is_alive(path: str) -> bool:
     return _runs(note.get("pid"), note.get("start"))
 
 
-def _age(path: str) -> float:
+def _age(name: str, at: int) -> float:
     try:
-        return time.time() - os.stat(path).st_mtime
+        return time.time() - os.lstat(name, dir_fd=at).st_mtime
     except OSError:
         return float("inf")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import json
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from estimator_io.errors import StoreError
 from estimator_io.store import folder as folders
 from estimator_io.store.files import FileRows
+from estimator_io.store.inside import folder_of
 from estimator_io.store.layout import Layout, Slot, numpy_dtype
 from estimator_io.store.leases import live_leases
 
@@ -103,14 +104,8 @@ def open_rows(generation: str) -> FileRows:
       StoreError: it is damaged.
     """
     manifest = folders.read_manifest(generation)
-    total = manifest.get("rows")
-    try:
-        with open(os.path.join(generation, "total")) as file:
-            total = int(file.read())
-    except FileNotFoundError:
-        pass
-    except (OSError, ValueError) as error:
-        raise StoreError(f"The store is damaged: {generation}/total: {error}.") from error
+    noted = folders.read_total(generation)
+    total = manifest.get("rows") if noted is None else noted
     layout = Layout.from_json(manifest.get("layout"))
     try:
         return FileRows(generation, layout, total=total, created=0.0)
@@ -168,15 +163,13 @@ def spell_bytes(count: float) -> str:
 
 def _counts(path: str) -> dict[str, int]:
     total: dict[str, int] = {}
-    folder = os.path.join(path, "counts")
-    for name in os.listdir(folder) if os.path.isdir(folder) else []:
-        try:
-            with open(os.path.join(folder, name)) as file:
-                note = json.load(file)
-            for kind, number in note.items():
-                total[kind] = total.get(kind, 0) + int(number)
-        except (OSError, ValueError, AttributeError, TypeError):
-            continue  # it is being written, or its writer was killed while it was
+    with contextlib.suppress(OSError), folder_of(path, "counts") as at:
+        for name in os.listdir(at):
+            try:
+                for kind, number in folders.read_json(name, at=at).items():
+                    total[kind] = total.get(kind, 0) + int(number)
+            except (OSError, ValueError, AttributeError, TypeError):
+                continue  # it is being written, or its writer was killed while it was
     return total
 
 

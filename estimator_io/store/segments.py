@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from estimator_io.store.inside import folder_of, open_file
+
 __all__ = ["Segments", "segment_file"]
 
 # A place is the number of the segment and the offset in it.
@@ -72,8 +74,8 @@ class Segments:
             with self._lock:
                 file = self._open.get(number)
                 if file is None:
-                    path = os.path.join(self._folder, segment_file(number))
-                    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+                    with folder_of(self._folder) as at:
+                        file = open_file(segment_file(number), os.O_RDONLY, at=at)
                     self._open[number] = file
         return file
 
@@ -85,13 +87,14 @@ class Segments:
         return self._own[1], self._own[2]
 
     def _new_segment(self) -> tuple[int, int]:
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        taken = [name for name in os.listdir(self._folder) if name.startswith("segment-")]
-        for number in range(len(taken), MOST_SEGMENTS):
-            try:
-                return number, os.open(os.path.join(self._folder, segment_file(number)), flags)
-            except FileExistsError:
-                continue
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
+        with folder_of(self._folder) as at:
+            taken = [name for name in os.listdir(at) if name.startswith("segment-")]
+            for number in range(len(taken), MOST_SEGMENTS):
+                try:
+                    return number, open_file(segment_file(number), flags, at=at)
+                except FileExistsError:
+                    continue
         raise OSError("the store holds too many segments")
 
 

@@ -139,6 +139,8 @@ def open_rows(caching: Caching, order: Order, spec: Any) -> Rows | None:
         verify_contents=isinstance(store, Store) and store.verify_contents,
         cache=cache if isinstance(cache, str) else str(cache),
     )
+    if key is None:
+        return None
     total = source.num_rows if source.random_access else None
     if not isinstance(store, Store):
         return kept_in_memory(source, key, layout, total, caching.memory_limit)

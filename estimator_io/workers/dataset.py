@@ -86,7 +86,9 @@ def in_workers(dataset: Any, *, task: Task, work: Work) -> Any:
     )
     if work.batches or work.gives_blocks:
         return results
-    if all(map(work.outputs.fixed, range(len(work.outputs.dtypes)))):
+    shapes = work.outputs.shapes
+    # TensorFlow's unbatch divides by the size of a row, and ends the process where that is 0.
+    if all(None not in shape and 0 not in shape for shape in shapes):
         return results.unbatch()
     return results.flat_map(functools.partial(_rows, outputs=work.outputs))
 
@@ -172,7 +174,7 @@ class _Runner:
                 " that a Dataset is kept as long as its rows are read."
             )
         columns, rows = self._columns(arrays)
-        return self._arrays(task.pool.run(task, columns, rows))
+        return self._arrays(task.pool.run(task, columns, rows), rows)
 
     def _columns(self, arrays: Sequence[Any]) -> tuple[list[Column], int]:
         if self._work.batches:
@@ -191,12 +193,12 @@ class _Runner:
                 columns.append(Column.of(values, None, shapes))
         return columns, rows
 
-    def _arrays(self, columns: Sequence[Column]) -> list[np.ndarray]:
+    def _arrays(self, columns: Sequence[Column], rows: int) -> list[np.ndarray]:
         arrays: list[np.ndarray] = []
         for column in columns:
             flat = column.all_texts() if column.dtype == TEXT else column.values
             if column.shape is not None:
-                shaped = flat.reshape(-1, *column.shape)
+                shaped = flat.reshape(rows, *column.shape)
                 arrays.append(shaped[0] if self._work.batches else shaped)
             elif self._work.batches:
                 arrays.append(flat.reshape(column.shapes[0]))  # type: ignore[index]
@@ -251,7 +253,7 @@ def _blocks(dataset: Any, work: Work, *, even: bool) -> Any:
 @tf.autograph.experimental.do_not_convert
 def _rows(*block: Any, outputs: Outputs) -> Any:
     """Returns a Dataset of the rows of a block whose leaves come with their shapes."""
-    left = iter(block)
+    left = iter(tf.nest.flatten(block))
     leaves = [
         (next(left), None if outputs.fixed(leaf) else next(left))
         for leaf in range(len(outputs.dtypes))

@@ -136,7 +136,26 @@ def _fitted(leaf: Any, dtype: str, shape: tuple[int | None, ...]) -> np.ndarray:
             f" {dtype}{list(shape)}. Return the same type and shape in every row, or give"
             " signatures=… with the type that all rows have, and None for dimensions that vary"
         )
+    _refuse_overflow(array, dtype)
     return array
+
+
+def _refuse_overflow(array: np.ndarray, dtype: str) -> None:
+    """Refuses whole numbers that would wrap around; the type has been found to be of their kind."""
+    if (
+        array.dtype.kind not in "iu"
+        or not array.size
+        or np.can_cast(array.dtype, dtype_named(dtype))
+    ):
+        return
+    limits = np.iinfo(dtype)
+    for value in (int(array.min()), int(array.max())):
+        if not limits.min <= value <= limits.max:
+            raise Misfit(
+                f"{value}, which does not fit the signature. Expected: {dtype}, {limits.min} to"
+                f" {limits.max}. Return larger types from the first row on, or give signatures=…"
+                " with a type that holds all values"
+            )
 
 
 def refuse_tensors(leaf: Any) -> None:

@@ -108,7 +108,9 @@ class _Worker:
         try:
             self._channel.send(self._done(*known, *rest[:-1]))
         finally:
-            sys.stdout.flush()  # this process may be ended at any time
+            # This process may be ended at any time; a function may have closed its output.
+            with contextlib.suppress(AttributeError, OSError, ValueError):
+                sys.stdout.flush()
 
     def _done(
         self,
@@ -190,7 +192,11 @@ _OWN_CODE = (_Worker._done.__code__, call.__code__)
 
 
 def _named(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+    name = type(error).__name__
+    try:
+        return f"{name}: {error}"
+    except Exception as another:  # its text is made by the user's code
+        return f"{name}, whose message cannot be told: its __str__ raised {type(another).__name__}"
 
 
 def _plain(result: Any) -> Any:

@@ -100,22 +100,66 @@ def test_a_drawn_seed_does_not_make_the_cache_unusable_to_the_next_run(counted, 
     assert count() == 6
 
 
-def test_what_cannot_be_compared_is_kept_for_one_process_with_a_warning(counted, tmp_path, caplog):
-    files, make_parse, count = counted
-    inner = make_parse(1)
+class Scale:
+    """What `parse` depends on, and no key can hold."""
 
-    class Parser:
-        def parse(self, path):
-            return inner(path)
+    def __init__(self):
+        self.by = 1
 
-    for _ in range(2):
-        fn = estimator_io.input_fn(
-            files, parse=Parser().parse, cache=str(tmp_path / "c"), batch_size=4
-        )
-        for _ in range(2):
-            assert rows(fn) == [0, 1, 2, 3, 4, 5]
-    assert count() == 12  # two parsers, which may differ in what cannot be seen
-    assert caplog.text.count("cannot be compared with later runs") == 2
+    def parse(self, x):
+        return x * self.by
+
+
+def of_a_closure():
+    scale = Scale()
+    return lambda x: x * scale.by, lambda: setattr(scale, "by", 100)
+
+
+def of_a_method():
+    scale = Scale()
+    return scale.parse, lambda: setattr(scale, "by", 100)
+
+
+def of_a_variable():
+    variable = tf.Variable(1, dtype=tf.int64)
+    return lambda x: x * variable, lambda: variable.assign(100)
+
+
+def of_python_at_run_time():
+    scale = Scale()
+
+    def parse(x):
+        made = tf.numpy_function(lambda x: np.int64(x * scale.by), [x], tf.int64)
+        return tf.ensure_shape(made, [])
+
+    return parse, lambda: setattr(scale, "by", 100)
+
+
+@pytest.mark.parametrize("place", ["memory", "folder"])
+@pytest.mark.parametrize("make", [of_a_closure, of_a_method, of_a_variable, of_python_at_run_time])
+def test_rows_of_what_cannot_be_compared_do_not_come_back_after_it_has_changed(
+    make, place, tmp_path, caplog
+):
+    parse, change = make()
+    cache = place if place == "memory" else str(tmp_path / "c")
+    fn = estimator_io.input_fn(np.arange(1, 4), parse=parse, cache=cache, batch_size=3)
+    dataset = fn.dataset("eval")
+    assert rows(fn) == np.concatenate(list(dataset.as_numpy_iterator())).tolist() == [1, 2, 3]
+    change()
+    assert rows(fn) == [100, 200, 300]
+    if make in (of_a_variable, of_python_at_run_time):  # whose values are no part of the trace
+        assert np.concatenate(list(dataset.as_numpy_iterator())).tolist() == [100, 200, 300]
+    assert caplog.text.count("keeps nothing") == 1
+    assert "cannot be compared" in caplog.text
+
+
+def test_a_stream_that_cannot_be_compared_is_read_anew(caplog):
+    scale = Scale()
+    fn = estimator_io.generator_input_fn(lambda: iter([scale.by]), cache="memory", batch_size=1)
+    assert rows(fn) == [1]
+    scale.by = 100
+    assert rows(fn) == [100]
+    assert caplog.text.count("keeps nothing") == 1
 
 
 def test_a_folder_that_cannot_be_written_caches_nothing_with_one_warning(counted, tmp_path, caplog):

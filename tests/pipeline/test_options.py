@@ -1,8 +1,10 @@
 """Options are checked when they are given, and every refusal says what to do."""
 
 import dataclasses
+import json
 import typing
 
+import numpy as np
 import pytest
 
 from estimator_io.errors import OptionError
@@ -85,3 +87,43 @@ def test_parallel_calls_are_one_number_for_all_or_one_for_each_stage():
     assert make_options({"num_parallel_calls": 3}).parallel_calls("augment") == 3
     by_stage = make_options({"num_parallel_calls": {"parse": 4}})
     assert (by_stage.parallel_calls("parse"), by_stage.parallel_calls("augment")) == (4, None)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"batch_size": 4},
+        {"epochs": 3},
+        {"interleave": 2},
+        {"prefetch": 1},
+        {"threads": 2},
+        {"seed": 5},
+        {"shuffle": 100},
+        {"num_parallel_calls": 2},
+        {"num_parallel_calls": {"read": 2}},
+        {"memory_limit": 10**9},
+        {"on_error": "skip", "max_skipped": 7},
+        {"bucket_boundaries": [3, 5], "bucket_batch_sizes": [4, 2, 1]},
+        {"shard": (0, 2)},
+    ],
+    ids=repr,
+)
+def test_whole_numbers_of_numpy_become_plain_ones(options):
+    def of_numpy(value):
+        if isinstance(value, dict):
+            return {name: of_numpy(item) for name, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(of_numpy, value))
+        return np.int64(value) if isinstance(value, int) else value
+
+    def stored(options):
+        made = Options(**options)
+        return json.dumps({name: getattr(made, name) for name in options})
+
+    assert stored(of_numpy(options)) == stored(options)
+
+
+def test_numbers_of_processes_of_numpy_become_plain_ones():
+    by_stage = Options(parse=len, processes={"parse": np.int64(2)}).processes
+    assert type(by_stage.number("parse")) is int
+    assert type(Options(parse=len, processes=np.int32(2)).processes.number("parse")) is int

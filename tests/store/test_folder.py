@@ -142,13 +142,6 @@ def test_the_lease_of_a_process_that_is_gone_counts_for_nothing(tmp_path):
     assert [path.name for path in folder.iterdir()] == ["alive.json"]
 
 
-def test_private_generations_of_processes_that_are_gone_go(tmp_path):
-    fill(tmp_path, "private-1")
-    gc.collect()
-    fill(tmp_path, "a")
-    assert folders.generations(str(tmp_path)) == ["a"]
-
-
 def test_segments_refuse_places_that_were_never_written(tmp_path):
     segments = Segments(str(tmp_path))
     ((place, length),) = segments.append([b"abc"]).tolist()

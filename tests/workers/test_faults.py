@@ -100,6 +100,65 @@ def test_a_later_row_of_another_kind_is_an_error_that_names_it(value, found):
         list(fn.dataset("eval"))
 
 
+@pytest.mark.parametrize(
+    ("first", "later", "dtype", "told"),
+    [
+        (
+            np.int8(1),
+            300,
+            None,
+            "300, which does not fit the signature. Expected: int8, -128 to 127",
+        ),
+        (np.int8(1), [-200, 0], "array", "-200, which does not fit"),
+        (1, 2**31, tf.int32, "2147483648, which does not fit"),
+        (1, np.uint64(2**63 + 5), None, "9223372036854775813, which does not fit"),
+        (np.uint8(1), np.uint16(256), None, "256, which does not fit"),
+    ],
+)
+def test_a_whole_number_that_does_not_fit_is_an_error_that_names_it(first, later, dtype, told):
+    if dtype == "array":
+        first, later = np.array([first, first]), np.array(later)
+    given = {"signatures": {"parse": tf.TensorSpec([], dtype)}} if dtype == tf.int32 else {}
+    fn = make(parse=lambda x: later if x == 5 else first, **given)
+    with pytest.raises(tf.errors.UnknownError, match=rf"row 1 of a block of 4, 5 .*{told}"):
+        list(fn.dataset("eval"))
+
+
+def test_whole_numbers_at_the_ends_of_a_type_fit():
+    fn = make(np.arange(3), parse=lambda x: [np.int8(0), -128, 127][int(x)])
+    assert [b.tolist() for b in fn.dataset("eval").as_numpy_iterator()] == [[0, -128, 127]]
+
+
+def test_a_function_may_close_the_standard_output():
+    def parse(x):
+        import sys
+
+        sys.stdout.close()
+        return np.int64(os.getpid())
+
+    fn = make(parse=parse, processes=1)
+    assert len({int(pid) for batch in fn.dataset("eval") for pid in batch.numpy()}) == 1
+    assert pids_of(fn) == [int(next(iter(fn.dataset("eval")))[0])]
+
+
+def test_an_exception_that_cannot_be_spelled_is_named_with_its_row():
+    class Odd(Exception):  # noqa: N818 - what users have
+        def __str__(self):
+            raise RuntimeError
+
+    def parse(x):
+        if x == 5:
+            raise Odd
+        return x
+
+    fn = make(parse=parse)
+    with pytest.raises(
+        tf.errors.UnknownError,
+        match=r"row 1 of a block of 4, 5 .*Odd, whose message cannot be told",
+    ):
+        list(fn.dataset("eval"))
+
+
 def test_a_worker_that_is_killed_is_named_with_its_signal_and_row_and_the_next_call_works(tmp_path):
     note = tmp_path / "killed"
 

@@ -71,6 +71,25 @@ def test_a_function_may_take_rows_of_uneven_length(draw, how):
 
 
 @pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize(
+    "options", [{}, {"filter": lambda features: features["x"] >= 0}], ids=["blocks", "rows"]
+)
+def test_results_may_be_empty(draw, how, options):
+    def parse(x):
+        return {"none": np.zeros((0, 3), np.float32), "word": np.zeros((2, 0), "S1"), "x": x}
+
+    batches = draw(lambda: make(parse=parse, **options)("eval"), how)
+    assert [b["none"].shape for b in batches] == [(4, 0, 3), (4, 0, 3), (2, 0, 3)]
+    assert [b["word"].shape for b in batches] == [(4, 2, 0), (4, 2, 0), (2, 2, 0)]
+    assert lists(b["x"] for b in batches) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+
+
+def test_a_batch_function_may_return_empty_results():
+    fn = make(batch_map=lambda x: (x, np.zeros((len(x), 0), np.int32)))
+    assert [b.shape for _, b in fn.dataset("eval").as_numpy_iterator()] == [(4, 0), (4, 0), (2, 0)]
+
+
+@pytest.mark.parametrize("how", HOW)
 def test_a_batch_function_takes_whole_batches(draw, how):
     fn = make(batch_map=lambda x: {"x": x - x.mean(), "first": x[:1]})
     batches = draw(lambda: fn("eval"), how)
@@ -234,3 +253,50 @@ def test_mirrored_replicas_read_through_workers():
     dataset = strategy.experimental_distribute_dataset(make(parse=lambda x: x + 1).dataset("eval"))
     rows = [row for batch in dataset for row in np.asarray(batch).tolist()]
     assert rows == list(range(1, 11))
+
+
+def fails_at(*numbers):
+    def parse(x):
+        if x["x"] in numbers:
+            raise ValueError("bad")
+        return {"y": x["x"] * 10}
+
+    return parse
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize(
+    ("options", "bad"),
+    [
+        ({"on_error": "skip"}, (0, 1, 5)),
+        ({"on_error": "skip", "key": True}, (0,)),
+        ({"key": True}, ()),
+        ({"key": True, "cache": "memory"}, ()),
+    ],
+    ids=repr,
+)
+def test_rows_that_know_where_they_stand_go_through_workers(draw, how, options, bad):
+    fn = make({"x": ROWS}, parse=fails_at(*bad), **options)
+    batches = draw(lambda: fn("eval"), how)
+    left = [x for x in range(10) if x not in bad]
+    assert [y for b in batches for y in b["y"].tolist()] == [10 * x for x in left]
+    if "key" in options:
+        assert [key for b in batches for key in b["key"].tolist()] == [b"%d" % x for x in left]
+
+
+def test_where_every_row_is_bad_the_error_of_one_is_raised():
+    fn = make({"x": ROWS}, parse=fails_at(*ROWS), on_error="skip", processes=1)
+    with pytest.raises(Exception, match=r"RowError: .*ValueError: bad"):
+        fn.dataset("eval")
+
+
+def test_augment_in_workers_goes_together_with_keys_and_bad_rows():
+    def parse(x):
+        return {"x": tf.debugging.check_numerics(x, "bad")}
+
+    rows = np.array([np.nan, 1, 2], np.float32)
+    options = {"on_error": "skip", "key": True, "processes": {"augment": 1}}
+    fn = make(rows, parse=parse, augment=lambda x: {**x, "x": x["x"] * np.float32(10)}, **options)
+    (batch,) = fn.dataset("train").as_numpy_iterator()
+    assert batch["x"].tolist() == [10, 20]
+    assert batch["key"].tolist() == [b"1", b"2"]

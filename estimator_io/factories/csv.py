@@ -132,6 +132,7 @@ def csv_input_fn(
         skip_lines=skip_lines,
         comment=comment,
         quoted=quoted,
+        delimiter=delimiter,
     )
     names, has_header = find_header(found.value, layout, dialect, columns, header)
     layout = dataclasses.replace(layout, header=has_header)

@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import OptionError, SourceError
+from estimator_io.ops.lines import line_ends
 from estimator_io.sources.head import Layout, head_lines
 
 __all__ = ["Dialect", "Schema", "find_header", "infer_types", "line_pattern"]
@@ -45,8 +46,12 @@ class Dialect:
     def split(self, lines: Sequence[str]) -> list[list[str]]:
         """Returns the fields of each line."""
         quoting = csv.QUOTE_MINIMAL if self.quoted else csv.QUOTE_NONE
-        text = io.StringIO("\n".join(lines), newline="")
-        rows = csv.reader(text, delimiter=self.delimiter, quoting=quoting)
+        text = "\n".join(lines).encode()
+        ends = line_ends(text, quoted=self.quoted, delimiter=self.delimiter).tolist()
+        places = zip([0, *(end + 1 for end in ends[:-1])], ends, strict=True) if ends else ()
+        lines = [text[begin:end].decode() for begin, end in places]
+        options: Any = {"delimiter": self.delimiter, "quoting": quoting}
+        rows = (next(csv.reader(io.StringIO(line, newline=""), **options), []) for line in lines)
         return [[field.strip() if self.strip else field for field in row] for row in rows]
 
 

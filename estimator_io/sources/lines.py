@@ -252,7 +252,7 @@ class LineStream(Source):
     def _line_calls(self, order: Order) -> list[Call]:
         files, numbers, shard = self._shard(order)
         facts = dataclasses.asdict(self._layout)
-        del facts["quoted"]
+        del facts["quoted"], facts["delimiter"]
         at_once = min(order.interleave, len(files.value))
         kwargs: dict[str, Any] = {
             "files": files,

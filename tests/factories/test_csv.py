@@ -3,6 +3,9 @@
 import csv
 import gzip
 import io
+import json
+import random
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ import tensorflow as tf
 
 import estimator_io
 from estimator_io import NoDataError, OptionError, SourceError
+from estimator_io.ops.lines import line_ends
 from tests.conftest import ROOT
 
 WAYS = [(how, stream) for how in ("eager", "graph") for stream in (False, True)]
@@ -181,6 +185,52 @@ def test_quoted_fields_may_hold_delimiters_quotes_and_line_breaks(write, draw):
     assert [text.decode() for text in found["a"]] == [row[0] for row in rows[1:]]
     assert found["b"].tolist() == [1, 2, 3]
     assert estimator_io.csv_input_fn(path, batch_size=1).num_rows == 3
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("bad", ['2,"y', '2,"y"z', '2,y"z', '2,5"'])
+def test_a_stray_quote_loses_no_more_than_its_line(write, tmp_path, stream, bad):
+    path = write("a,b\n1,x\n" + bad + "\n" + "".join(f'{i},"z"\n' for i in range(3, 300)))
+    log = tmp_path / "skipped.jsonl"
+    options = {"on_error": "skip", "skipped_log": str(log), "batch_size": 50, "stream": stream}
+    fn = estimator_io.csv_input_fn(path, **options)
+    batches = list(fn.dataset("eval").as_numpy_iterator())
+    assert np.concatenate([batch["a"] for batch in batches]).tolist() == [1, *range(3, 300)]
+    entries = [json.loads(line) for line in log.read_text().splitlines()]
+    assert {entry["line"] for entry in entries} == {3}
+    with pytest.raises(tf.errors.InvalidArgumentError, match="line 3"):
+        list(estimator_io.csv_input_fn(path, batch_size=50, stream=stream).dataset("eval"))
+
+
+def test_a_stray_quote_does_not_decide_the_types_of_later_rows(write):
+    path = write('a,b\n1,"2\n' + "".join(f"{i},{i}\n" for i in range(2, 30)))
+    spec = estimator_io.csv_input_fn(path, on_error="skip", batch_size=4).element_spec
+    assert spec["b"].dtype == tf.int64
+
+
+def breaks_outside_fields(text, delimiter):
+    """Returns where lines end, by a regular expression of one field at a time."""
+    mark = re.escape(delimiter)
+    quoted = re.compile(f'"(?:[^"]|"")*"(?={mark}|\r?\n|\r?\\Z)')
+    plain, at, ends = re.compile(f"[^{mark}\n]*"), 0, []
+    while at < len(text):
+        at = (quoted.match(text, at) or plain.match(text, at)).end()
+        at += at < len(text) and text[at] == "\r"
+        if text[at : at + 1] == "\n" or at == len(text):
+            ends.append(at)
+        at += 1
+    if text.endswith(delimiter):
+        ends.append(len(text))
+    return ends
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_lines_end_where_quoted_fields_do(delimiter):
+    draws = random.Random(7)
+    for _ in range(3000):
+        text = "".join(draws.choices(f'"""x{delimiter}{delimiter}\n\n\r', k=draws.randrange(1, 30)))
+        found = line_ends(text.encode(), quoted=True, delimiter=delimiter)
+        assert found.tolist() == breaks_outside_fields(text, delimiter), repr(text)
 
 
 def test_a_line_break_in_quotes_is_refused_in_a_stream(write, draw):

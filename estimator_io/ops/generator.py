@@ -33,6 +33,12 @@ def leaves_of(structure, element):
     return [element]
 
 
+def as_array(value):
+    """Returns `value` as an array, texts as objects: NumPy's own texts lose zeros at their end."""
+    array = np.asarray(value)
+    return np.asarray(value, object) if array.dtype.kind in "SU" else array
+
+
 def row_of(element, *, structure, dtypes, shapes, number):
     """Returns the arrays of one row, flat, in the types of the signature.
 
@@ -49,7 +55,7 @@ def row_of(element, *, structure, dtypes, shapes, number):
         ) from None
     arrays = []
     for at, (value, dtype) in enumerate(zip(leaves, dtypes, strict=True)):
-        array = np.asarray(value)
+        array = as_array(value)
         text = dtype == tf.string
         fits = (array.dtype.kind in "OSU") == text and tf.TensorShape(
             shapes[at]
@@ -117,7 +123,7 @@ def sequence_batch(index, *, sequence, structure, dtypes, shapes):
     def take(at):
         leaves = leaves_of(structure, sequence[int(at)])
         return [
-            np.asarray(leaf).astype(object if dtype == tf.string else dtype.as_numpy_dtype)
+            as_array(leaf).astype(object if dtype == tf.string else dtype.as_numpy_dtype)
             for leaf, dtype in zip(leaves, dtypes, strict=True)
         ]
 

@@ -337,7 +337,12 @@ def _as_array(value: Any, path: str) -> np.ndarray:
 
 def _plain_array(value: Any, path: str) -> np.ndarray:
     try:
-        return value if type(value) is np.ndarray else np.asarray(value)
+        array = value if type(value) is np.ndarray else np.asarray(value)
+        if array.dtype.kind in "SU" and array is not value:  # which lost zeros at the texts' ends
+            texts = np.asarray(value, object)
+            exact = all(isinstance(text, (str, bytes)) for text in texts.flat)
+            array = texts if exact else array
+        return array
     except ValueError as error:
         raise SourceError(
             f"{path} is no array: its rows have different shapes ({error}). Expected: rows of one"

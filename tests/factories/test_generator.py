@@ -95,6 +95,26 @@ def test_a_row_that_does_not_fit_is_an_error_naming_it(draw, how, second, words)
         draw(lambda: make([{"x": 0}, second])("eval"), how)
 
 
+ENDING_IN_NUL = [b"\1\2\0\0", b"\0\0\0\0", b"ab"]
+
+
+@both
+@pytest.mark.parametrize("shape", [[], [None]])
+def test_bytes_keep_the_zeros_at_their_end(draw, how, shape):
+    rows = ENDING_IN_NUL if not shape else [[raw] for raw in ENDING_IN_NUL]
+    signature = tf.TensorSpec(shape, tf.string)
+    for options in ({}, {"signature": signature}):
+        [batch] = draw(lambda options=options: make(rows, **options)("eval"), how)
+        assert batch.tolist() == rows
+    [batch] = draw(lambda: make([raw.decode() for raw in ENDING_IN_NUL])("eval"), how)
+    assert batch.tolist() == ENDING_IN_NUL
+
+
+def test_a_sequence_of_lists_keeps_the_zeros_at_the_end_of_bytes(draw):
+    [(batch, _)] = draw(lambda: make(sequence_of((ENDING_IN_NUL, np.arange(3))))("eval"))
+    assert batch.tolist() == ENDING_IN_NUL
+
+
 def test_with_a_signature_nothing_is_called_before_a_pipeline_is_built(draw):
     def never():
         raise AssertionError("called")
@@ -145,6 +165,19 @@ def test_what_makes_no_rows_is_refused():
         make([({"x": 1}, None)])
     with pytest.raises(OptionError, match=r"signature holds 'int32'"):
         make(signature="int32")
+
+
+def sequence_of(*batches):
+    base = getattr(tf.keras.utils, "PyDataset", None) or tf.keras.utils.Sequence
+
+    class Given(base):
+        def __len__(self):
+            return len(batches)
+
+        def __getitem__(self, index):
+            return batches[index]
+
+    return Given()
 
 
 def keras_sequence():

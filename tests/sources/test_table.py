@@ -61,3 +61,10 @@ def test_row_wise_stages_over_large_arrays_see_every_row(draw):
     fn = estimator_io.input_fn(big, parse=lambda x: x * 2, batch_size=7_000, epochs=1, seed=2)
     rows = np.concatenate(draw(lambda: fn("train"), "graph"))
     np.testing.assert_array_equal(np.sort(rows), big * 2)
+
+
+@pytest.mark.parametrize("how", ["eager", "graph"])
+def test_a_list_of_bytes_keeps_the_zeros_at_their_end(draw, how):
+    raw = [b"\1\2\0\0", b"\0\0\0\0", b"ab"]
+    [batch] = draw(lambda: estimator_io.input_fn({"raw": raw}, batch_size=3)("eval"), how)
+    assert batch["raw"].tolist() == raw

@@ -81,8 +81,9 @@ def csv_input_fn(
       weight: the column of weights.
       select: the columns to use as features; None uses all but label and weight.
       dtypes: the types of columns, by name: int32, int64, float32, float64 or string. Those not
-        given are inferred from the first 1,000 rows of the first file: whole numbers give int64,
-        other numbers float32, anything else string. A later row that does not fit is an error.
+        given are inferred from the first 1,000 rows of the first file: whole numbers give int64
+        (string where one of them needs more than its 64 bits), other numbers float32, anything
+        else string. A later row that does not fit is an error.
       defaults: what a missing value becomes, by column. A missing text becomes "" without one; a
         missing number is an error without one.
       na_values: texts that stand for a missing value, such as "?", beside the empty one.

@@ -23,7 +23,7 @@ SAMPLE_ROWS = 1000
 PATTERN_COLUMNS = 150
 
 _TYPES = (tf.int32, tf.int64, tf.float32, tf.float64, tf.string)
-_INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
+_INTEGER = re.compile(r"[-+]?[0-9]+")
 _NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?(?i:nan|inf|infinity)"
 
 
@@ -135,7 +135,8 @@ def infer_types(
 ) -> Schema:
     """Returns the columns with their types: as given, else from the head of `file`.
 
-    A column whose first rows are all whole numbers becomes int64, one of numbers float32, and
+    A column whose first rows are all whole numbers becomes int64, or string where int64 cannot hold
+    one of them, since float32 would make one of several ids; one of numbers becomes float32, and
     anything else string.
 
     Raises:
@@ -164,10 +165,15 @@ def infer_types(
 
 def _type_of(values: set[str]) -> tf.DType:
     if values and all(_INTEGER.fullmatch(value.strip()) for value in values):
-        return tf.int64
+        return tf.int64 if all(map(_is_int64, values)) else tf.string
     if values and all(re.fullmatch(_NUMBER, value.strip()) for value in values):
         return tf.float32
     return tf.string
+
+
+def _is_int64(value: str) -> bool:
+    # Python reads no more than 4,300 digits, and ever more slowly.
+    return len(value) < 100 and tf.int64.min <= int(value) <= tf.int64.max
 
 
 def line_pattern(
@@ -200,8 +206,9 @@ def line_pattern(
         elif name not in kept or dtype == tf.string:
             fields.append(anything)
         else:
-            digits = 9 if dtype == tf.int32 else 18
-            number = f"[-+]?[0-9]{{1,{digits}}}" if dtype.is_integer else _NUMBER
+            # Numbers that may be too large do not match, and are looked at one by one.
+            digits = "[0-9]{1,9}" if dtype == tf.int32 else "[0-8]?[0-9]{1,18}"
+            number = f"[-+]?{digits}" if dtype.is_integer else _NUMBER
             gaps = [] if defaults.get(name) is None else ["", *map(re.escape, dialect.na_values)]
             fields.append(_field([number, *gaps], dialect))
     return mark.join(fields)

@@ -299,6 +299,20 @@ def test_a_whole_number_of_nineteen_digits_is_kept(write, draw):
     assert read(write(f"a\n1\n{most}\n"), draw, dtypes={"a": "int64"})["a"].tolist() == [1, most]
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_ids_of_nineteen_digits_are_not_run_together(write, draw, stream):
+    ids = [1234567890123456789, 1234567890123456790, -(2**63), 2**63 - 1]
+    found = read(write("a\n" + "".join(f"{i}\n" for i in ids)), draw, stream=stream)["a"]
+    assert found.dtype == np.int64
+    assert found.tolist() == ids
+
+
+@pytest.mark.parametrize("large", [str(2**63), str(-(2**63) - 1), "7" * 30, "7" * 5000])
+def test_whole_numbers_that_int64_cannot_hold_are_texts(write, draw, large):
+    found = read(write(f"a\n1\n{large}\n"), draw)["a"]
+    assert found.tolist() == [b"1", large.encode()]
+
+
 BAD_LINES = {
     "1,x,9": r"line 4: has 3 fields\. Expected: 2",
     "1": r"line 4: has 1 fields\. Expected: 2",

@@ -203,6 +203,50 @@ def test_a_keras_sequence_is_taken_apart_into_rows(draw, how):
     assert [s for f, _ in batches for s in f["s"]] == [b"s%d" % i for i in range(11)]
 
 
+@both
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (np.array([0, 1]), np.array([0.25, 0.75]), "type float64.*Expected: int64"),
+        (np.array([0, 1]), np.array([np.nan, 2.0]), "type float64.*Expected: int64"),
+        (np.array([0, 1], np.int8), np.array([300, 2]), "type int64.*Expected: int8"),
+        (np.array([0, 1], np.float32), np.array([2**24 + 1, 2]), "int64.*Expected: float32"),
+        (np.array([0, 1]), np.array(["a", "b"]), "Expected: int64"),
+        (np.zeros((2, 3)), np.zeros((2, 4)), r"shape \[2, 4\].*Expected: .*3\]"),
+        ({"x": np.zeros(2)}, {"y": np.zeros(2)}, "another structure"),
+    ],
+)
+def test_a_batch_of_other_types_than_the_first_is_an_error(draw, how, first, second, words):
+    fn = make(sequence_of((first, np.arange(2)), (second, np.arange(2))))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"Batch 1 of the sequence.*{words}"):
+        draw(lambda: fn("eval"), how)
+
+
+def test_a_batch_whose_values_the_first_type_holds_is_taken(draw):
+    batches = [np.array([0, 1], np.int64), np.array([2, 3], np.int8), np.array([4, 5], np.uint64)]
+    fn = make(sequence_of(*((batch, batch) for batch in batches)), batch_size=6)
+    [(found, _)] = draw(lambda: fn("eval"))
+    assert found.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("elements", "signature", "expected"),
+    [
+        ([np.int8(1), 300], None, "int8"),
+        ([np.int8(1), -200], None, "int8"),
+        ([1, 2**63 + 5], None, "int64"),
+        ([1, 2**70], None, "int64"),
+        ([1, 2**31 + 5], tf.TensorSpec([], tf.int32), "int32"),
+        ([1, -1], tf.TensorSpec([], tf.uint8), "uint8"),
+        ([0.5, 2**24 + 1], None, "float32"),
+    ],
+)
+def test_whole_numbers_that_do_not_fit_are_errors(draw, elements, signature, expected):
+    words = f"Row 1 of the generator does not fit.*Expected: {expected}.*signature=…"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        draw(lambda: make(elements, signature=signature)("eval"))
+
+
 def test_training_shuffles_the_batches_of_a_sequence_by_index(draw):
     fn = make(keras_sequence(), epochs=4, batch_size=11)
     orders = [labels.tolist() for _, labels in draw(lambda: fn("train"))]

@@ -1,6 +1,7 @@
 """generator_input_fn: new passes, signatures, sequences, and what is refused."""
 
 import time
+import typing
 
 import numpy as np
 import pytest
@@ -113,6 +114,21 @@ def test_bytes_keep_the_zeros_at_their_end(draw, how, shape):
 def test_a_sequence_of_lists_keeps_the_zeros_at_the_end_of_bytes(draw):
     [(batch, _)] = draw(lambda: make(sequence_of((ENDING_IN_NUL, np.arange(3))))("eval"))
     assert batch.tolist() == ENDING_IN_NUL
+
+
+class Pair(typing.NamedTuple):
+    x: typing.Any
+    y: typing.Any
+
+
+@both
+def test_named_tuples_of_a_generator_keep_their_parts_and_their_type(draw, how):
+    fn = make([Pair(i, f"t{i}") for i in range(3)])
+    [batch] = draw(lambda: fn("eval"), how)
+    assert type(batch) is Pair
+    assert (batch.x.tolist(), batch.y.tolist()) == ([0, 1, 2], [b"t0", b"t1", b"t2"])
+    [(features, labels)] = draw(lambda: make([(Pair(1, [2.0, 3.0]), 7)])("eval"), how)
+    assert (features.x.tolist(), features.y.tolist(), labels.tolist()) == ([1], [[2, 3]], [7])
 
 
 def test_with_a_signature_nothing_is_called_before_a_pipeline_is_built(draw):

@@ -98,7 +98,9 @@ def csv_input_fn(
       comment: the character that starts lines to leave out.
       compression: "" or "GZIP"; None goes by the names of the files (.gz).
       stream: True reads lines as a stream through a buffer, which huge files on slow disks want;
-        False indexes all files, holding compressed and remote ones in memory.
+        False indexes all files, holding compressed and remote ones in memory. A stream drops every
+        carriage return, as tf.data.TextLineDataset does; by index one inside a line is an error
+        outside quotes, and kept inside them.
       split: ("train", fraction) or ("validation", fraction): by row where files are indexed, by
         file name where they are a stream.
       **options: the stages, as in `input_fn`. `parse` gets (features, label) of one row.

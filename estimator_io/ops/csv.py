@@ -56,6 +56,11 @@ def line_fault(line, *, width, delimiter, quoted, strip, fields):
             " characters here, give quoted=False. A field with a line break inside needs"
             " stream=False"
         )
+    if "\r" in (re.sub('"[^"]*"', "", line) if quoted else line):
+        return (
+            f"has a carriage return that no line feed follows. Received: {line[:200]!r}. Expected:"
+            " lines that end in \\n or \\r\\n. Mend the file, or enclose the field in quotes"
+        )
     quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     reader = csv.reader(io.StringIO(line, newline=""), delimiter=delimiter, quoting=quoting)
     values = next(reader, [])

@@ -335,6 +335,22 @@ def test_a_bad_line_is_an_error_that_names_file_line_and_column(write, draw, how
         read([write(good), path], draw, how, **options)
 
 
+@pytest.mark.parametrize("quoted", [True, False])
+def test_a_carriage_return_in_an_indexed_line_names_its_place_unless_quoted(write, draw, quoted):
+    path = write(b"k,v\r\n1,a\rb\r\n2,c\r\n", "bad.csv")
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"bad\.csv', line 2: has a carriage return"
+    ):
+        read(path, draw, quoted=quoted)
+    found = read(write(b'k,v\r\n1,"a\rb"\r\n2,c\r\n'), draw)
+    assert found["v"].tolist() == [b"a\rb", b"c"]
+
+
+def test_a_stream_drops_carriage_returns_as_documented(write, draw):
+    path = write(b"k,v\r\n1,a\rb\r\n")
+    assert read(path, draw, stream=True)["v"].tolist() == [b"ab"]
+
+
 def test_an_unknown_class_is_an_error_that_names_the_line(write, draw):
     path = write("a,b\n1,yes\n2,maybe\n")
     fn = estimator_io.csv_input_fn(path, label="b", classes=["no", "yes"], batch_size=2)

@@ -40,6 +40,13 @@ def test_lines_are_those_that_python_reads(write, draw, how, stream):
     assert texts(draw(lambda: every("eval"), how)) == expected
 
 
+def test_a_carriage_return_inside_a_line_is_kept_by_index_and_dropped_by_a_stream(write, draw):
+    path = write("a.txt", "a\rb\r\nc\n")
+    for stream, expected in ((False, [b"a\rb", b"c"]), (True, [b"ab", b"c"])):
+        fn = estimator_io.text_input_fn(path, batch_size=2, stream=stream)
+        assert texts(draw(lambda fn=fn: fn("eval"))) == expected
+
+
 @every_way
 def test_each_line_has_the_label_of_its_file(write, draw, how, stream):
     for folder in ("no", "yes"):

@@ -114,7 +114,7 @@ class MixtureSource(Source):
             order,
             seed=(order.seed + (at + 1) * 0x9E3779B97F4A7C15) % (1 << 62),
             buffer_size=shuffle_rows(source, options, parts=len(self._parts)),
-            interleave=options.interleave,
+            interleave=options.interleave if order.shuffle or order.interleave > 1 else 1,
             block=None,
             passes=None if order.passes is None else _counter(f"{order.passes.name}_{at}"),
         )

@@ -63,6 +63,16 @@ def test_each_line_has_the_label_of_its_file(write, draw, how, stream):
         assert all(label == text.startswith(b"yes") for text, label in rows)
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_evaluation_reads_files_one_after_the_other(write, draw, stream):
+    sizes = {"a": 150, "b": 1, "c": 70}
+    rows = [[f"{name}{i}" for i in range(size)] for name, size in sizes.items()]
+    files = [write(f"{part[0][0]}.txt", "\n".join(part)) for part in rows]
+    fn = estimator_io.text_input_fn(files, batch_size=32, stream=stream)
+    found = [text.decode() for text in texts(draw(lambda: fn("eval")))]
+    assert found == [text for part in rows for text in part]
+
+
 def test_labels_may_come_from_a_function_or_a_list(write, draw):
     paths = [write("a.txt", "x\n"), write("b.txt", "y\n")]
     for labels in ([7, 9], lambda path: 7 if path.endswith("a.txt") else 9):

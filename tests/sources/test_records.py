@@ -34,6 +34,30 @@ def test_every_record_comes_once_an_epoch_in_another_order(
 
 
 @pytest.mark.parametrize("index", [True, False])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"cache": "memory"}, {"cache": "folder"}, {"key": True}, {"on_error": "skip"}],
+    ids=str,
+)
+def test_evaluation_reads_files_one_after_the_other(draw, write_records, tmp_path, index, options):
+    sizes = {"a": range(37), "b": [], "c": range(100, 123), "d": [999]}
+    files = [write_records(f"{name}.tfrecord", numbers) for name, numbers in sizes.items()]
+    if options.get("cache") == "folder":
+        options = {"cache": str(tmp_path / "store")}
+    fn = estimator_io.tfrecord_input_fn(files, SPEC, batch_size=8, index=index, **options)
+    for _ in range(2):
+        found = firsts(draw(lambda: fn("eval")))
+        assert found == [*range(37), *range(100, 123), 999]
+    if not options:
+        plain = fn.replace(shuffle=False, epochs=2)
+        assert firsts(draw(lambda: plain("train"))) == [*range(37), *range(100, 123), 999] * 2
+        both = estimator_io.mix([fn, fn], batch_size=8)
+        mixed = firsts(draw(lambda: both("eval")))
+        assert mixed[-1] == 999
+        assert sorted(mixed) == sorted(found * 2)
+
+
+@pytest.mark.parametrize("index", [True, False])
 def test_parsing_by_batch_and_by_row_gives_the_same_values(write_records, index):
     path = write_records("a.tfrecord", range(20))
     by_batch = estimator_io.tfrecord_input_fn(path, SPEC, label="x", batch_size=6, index=index)

@@ -136,7 +136,13 @@ def _require_new_pass(elements: Any, make: Callable[[], Iterable[Any]] | None) -
         raise SourceError(
             f"The rows come from an iterator, {type(elements).__name__}.{hint}{example}"
         )
-    if not callable(elements) or make is None:
+    if not callable(elements):
+        if iter(elements) is iter(elements):
+            raise SourceError(
+                f"iter() of {_name(elements)} returns the same iterator at each call.{hint}"
+            )
+        return
+    if make is None:
         return
     first = make()
     if not hasattr(first, "__iter__"):

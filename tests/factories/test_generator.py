@@ -67,6 +67,21 @@ def test_a_generator_object_is_an_error_that_says_to_pass_the_function():
         make(lambda: once)
 
 
+@pytest.mark.parametrize("signature", [None, tf.TensorSpec([], tf.int64)])
+def test_an_iterable_that_hands_out_one_iterator_is_refused(signature):
+    class Rows:
+        def __init__(self):
+            self.rows = iter(range(8))
+
+        def __iter__(self):
+            return self.rows
+
+    rows = Rows()
+    with pytest.raises(SourceError, match=r"iter\(\) of a Rows returns the same iterator at each"):
+        make(rows, signature=signature)
+    assert list(rows) == list(range(8))
+
+
 def test_rows_that_vary_in_shape_need_a_signature_and_padding(draw):
     def ragged():
         for n in (1, 3, 2):

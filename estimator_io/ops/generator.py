@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import numpy as np
@@ -114,8 +115,23 @@ def blocks_of(elements, *, structure, dtypes, shapes):
         yield tuple(np.stack(column) for column in zip(*block, strict=True))
 
 
+def rows_of_pass(elements, name):
+    """Returns an iterator over `elements`, at least one.
+
+    Raises:
+      ValueError: there is none.
+    """
+    left = iter(elements)
+    for first in left:
+        return itertools.chain([first], left)
+    raise ValueError(
+        f"{name} yields no row in this pass, and endless training would ask for ever. Expected: at"
+        " least one row each time it is read. Give epochs= a number if it may run dry."
+    )
+
+
 @tf.autograph.experimental.do_not_convert
-def generated_rows(*, elements, structure, dtypes, shapes):
+def generated_rows(*, elements, structure, dtypes, shapes, endless=None):
     """Returns a Dataset of the rows of `elements()`, which is called anew for each pass.
 
     Args:
@@ -123,16 +139,21 @@ def generated_rows(*, elements, structure, dtypes, shapes):
       structure: of a row, in dicts and tuples.
       dtypes: the type of each of its leaves.
       shapes: their shapes, None for what varies.
+      endless: where passes follow without end, what makes the rows: then an empty one is an error.
     """
     signature = {"structure": structure, "dtypes": dtypes, "shapes": shapes}
+
+    def one_pass():
+        return elements() if endless is None else rows_of_pass(elements(), endless)
+
     fixed = all(tf.TensorShape(shape).is_fully_defined() for shape in shapes)
 
     def rows():
-        for number, element in enumerate(elements()):
+        for number, element in enumerate(one_pass()):
             yield tuple(row_of(element, number=number, **signature))
 
     def blocks():
-        return blocks_of(elements(), **signature)
+        return blocks_of(one_pass(), **signature)
 
     specs = tuple(
         tf.TensorSpec([None, *shape] if fixed else shape, dtype)

@@ -53,6 +53,8 @@ class GeneratorSource(FunctionSource):
     def _calls(self, order: Order, numbering: list[Call]) -> list[Call]:
         """Returns: the rows, sharded, shuffled through a buffer and repeated."""
         kwargs = {"elements": self._function, **self._signature.arguments()}
+        if order.epochs is None:
+            kwargs["endless"] = _name(self._elements)
         return [Call("source", generated_rows, (), kwargs), *super()._calls(order, numbering)[1:]]
 
 

@@ -146,6 +146,32 @@ def test_named_tuples_of_a_generator_keep_their_parts_and_their_type(draw, how):
     assert (features.x.tolist(), features.y.tolist(), labels.tolist()) == ([1], [[2, 3]], [7])
 
 
+@both
+@pytest.mark.parametrize("shuffle", [None, False])
+@pytest.mark.parametrize("passes", [4, 9])
+def test_an_empty_pass_of_endless_training_is_an_error(draw, how, shuffle, passes):
+    fn = make(runs_dry(passes), shuffle=shuffle)
+    with pytest.raises(tf.errors.OpError, match=r"numbers\(\) yields no row in this pass"):
+        draw(lambda: fn("train"), how, limit=100)
+
+
+def runs_dry(passes):
+    """Returns a function that yields three rows each time, and none from its nth call on."""
+    calls = []
+
+    def numbers():
+        calls.append(1)
+        assert len(calls) < 1000, "asked for ever"
+        yield from range(3 if len(calls) < passes else 0)
+
+    return numbers
+
+
+def test_an_empty_pass_of_training_for_epochs_is_none(draw):
+    fn = make(runs_dry(6), epochs=20, batch_size=1)
+    assert 3 <= len(draw(lambda: fn("train"))) < 20
+
+
 def test_with_a_signature_nothing_is_called_before_a_pipeline_is_built(draw):
     def never():
         raise AssertionError("called")

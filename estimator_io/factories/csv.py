@@ -129,7 +129,7 @@ def csv_input_fn(
     """
     checked = make_options(options)
     dialect = _dialect(delimiter, quoted, strip, na_values)
-    found = find_files(files, None)
+    found = find_files(files, None, "*.csv")
     layout = Layout(
         compression=find_compression(found.value, compression),
         skip_lines=skip_lines,

@@ -75,7 +75,7 @@ def parquet_input_fn(
       ([39, 50], [b'State-gov', b'Private'], [0, 1])
     """
     checked = make_options(options)
-    found = find_files(files, split)
+    found = find_files(files, split, "*.parquet")
     schema = read_schema(found.value)
     if weight is not None and label is None:
         raise OptionError("weight was given without label. Give label=… too: weights weigh labels.")

@@ -73,7 +73,7 @@ def text_input_fn(
       [b'one fish', b'two fish']
     """
     checked = make_options(options)
-    found = find_files(files, None)
+    found = find_files(files, None, "*.txt")
     layout = Layout(
         compression=find_compression(found.value, compression),
         skip_lines=skip_lines,

@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from estimator_io.errors import OptionError, SourceError
+from estimator_io.errors import NoDataError, OptionError, SourceError
 from estimator_io.ops.lines import line_ends
 from estimator_io.sources.head import Layout, head_lines
 
@@ -79,12 +79,18 @@ def find_header(
 
     Raises:
       SourceError: there are no names, one comes twice, or files differ in their header.
+      NoDataError: the files, which should name their columns, are empty.
     """
     heads = [dialect.split(head_lines(file, layout, rows=1)) for file in files]
     first_rows = [(file, head[0]) for file, head in zip(files, heads, strict=True) if head]
     first = first_rows[0][1] if first_rows else []
     if header is None:
         header = columns is None or list(columns) == first
+    if columns is None and not first_rows and header:
+        raise NoDataError(
+            f"None of the {len(files):,} files holds a row, the first of them {files[0]!r}."
+            " Expected: a line of names, and at least one row. Are the files empty?"
+        )
     if columns is None:
         _require_names(first_rows, header)
     names = tuple(first if columns is None else columns)
@@ -117,7 +123,7 @@ def _require_names(first_rows: list[tuple[str, list[str]]], header: bool) -> Non
     hint = "Give columns=[…], the names of all columns in their order."
     if not header:
         raise OptionError(f"header=False leaves the columns without names. {hint}")
-    file, row = first_rows[0] if first_rows else ("", [])
+    file, row = first_rows[0]
     for field in row:
         if field == "" or re.fullmatch(_NUMBER, field):
             raise SourceError(
@@ -147,7 +153,11 @@ def infer_types(
             raise OptionError(
                 f"dtypes names no column. Received: {name!r}. Expected: one of {list(names)!r}."
             )
-        if tf.as_dtype(dtype) not in _TYPES:
+        try:
+            known = tf.as_dtype(dtype) in _TYPES
+        except TypeError:
+            known = False
+        if not known:
             raise OptionError(
                 f"dtypes gives {name!r} the type {dtype!r}. Expected: one of"
                 f" {', '.join(one.name for one in _TYPES)}."

@@ -440,6 +440,17 @@ def test_files_without_a_row_are_an_error(write, stream):
         estimator_io.csv_input_fn(paths, batch_size=1, stream=stream)
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_empty_files_are_told_before_their_columns_are_asked_for(write, stream):
+    with pytest.raises(NoDataError, match=r"None of the 1 files holds a row.*empty\?"):
+        estimator_io.csv_input_fn(write(""), label="y", batch_size=1, stream=stream)
+
+
+def test_a_misspelt_type_names_column_and_types(write):
+    with pytest.raises(OptionError, match=r"gives 'a' the type 'in64'\. Expected: one of int32"):
+        estimator_io.csv_input_fn(write("a,b\n1,2\n"), dtypes={"a": "in64"}, batch_size=1)
+
+
 def test_a_file_of_another_compression_is_an_error(write):
     path = write(text_of(ROWS))
     with pytest.raises(SourceError, match=r"rows\.csv' cannot be read.*compression 'GZIP'"):

@@ -129,6 +129,25 @@ def test_remote_paths_are_listed_by_tensorflow():
 
 
 @pytest.mark.parametrize(
+    ("factory", "example"),
+    [
+        ("csv_input_fn", "*.csv"),
+        ("text_input_fn", "*.txt"),
+        ("image_input_fn", "*.jpg"),
+        ("audio_input_fn", "*.wav"),
+        ("parquet_input_fn", "*.parquet"),
+        ("tfrecord_input_fn", "*.tfrecord"),
+        ("input_fn", "*"),
+    ],
+)
+def test_the_pattern_that_is_proposed_for_a_folder_fits_the_factory(tree, factory, example):
+    needed = {"image_input_fn": {"size": (8, 8)}, "tfrecord_input_fn": {"features": None}}
+    with pytest.raises(NoDataError) as caught:
+        getattr(estimator_io, factory)("a", batch_size=1, **needed.get(factory, {}))
+    assert f"'a/**/{example}'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("files", "words"),
     [
         ("nothing/**/*.wav", "No file matches 'nothing/**/*.wav'"),

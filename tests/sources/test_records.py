@@ -120,6 +120,28 @@ def test_files_without_records_are_an_error_and_one_empty_file_is_not(write_reco
     assert firsts(both("eval").as_numpy_iterator()) == [1]
 
 
+@pytest.mark.parametrize("spec", [tf.float32, tf.TensorSpec([], tf.float32), "float32", None])
+def test_what_is_no_spec_of_a_feature_is_refused(write_records, spec):
+    path = write_records("a.tfrecord", [1])
+    words = r"features\['x'\] is no spec of a feature.*Expected: a tf\.io\.FixedLenFeature"
+    with pytest.raises(OptionError, match=words):
+        estimator_io.tfrecord_input_fn(path, {"x": spec}, batch_size=1)
+    words = r"sequence_features\['x'\].*Expected: a tf\.io\.FixedLenSequenceFeature"
+    with pytest.raises(OptionError, match=words):
+        estimator_io.tfrecord_input_fn(path, {}, sequence_features={"x": spec}, batch_size=1)
+
+
+@pytest.mark.parametrize("stages", [{}, {"parse": lambda features: features}])
+def test_a_record_without_a_feature_says_how_to_find_it(draw, write_records, stages):
+    path = write_records("a.tfrecord", [1, 2])
+    spec = {"z": tf.io.FixedLenFeature([], tf.float32)}
+    fn = estimator_io.tfrecord_input_fn(path, spec, batch_size=2, **stages)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"find_fault\(\)") as caught:
+        draw(lambda: fn("eval"))
+    assert "<unknown>" not in str(caught.value)
+    assert "record 0" in fn.find_fault()
+
+
 @pytest.mark.parametrize("index", [True, False])
 def test_a_file_of_another_format_or_compression_is_an_error_that_names_it(
     tmp_path, write_records, index

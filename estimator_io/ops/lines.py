@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import mmap
 import os
+import zlib
 
 import numpy as np
 import tensorflow as tf
@@ -27,7 +28,13 @@ def open_contents(files, *, compression):
         if compression or "://" in file:
             with tf.io.gfile.GFile(file, "rb") as stream:
                 raw = stream.read()
-            contents.append(gzip.decompress(raw) if compression else raw)
+            try:
+                contents.append(gzip.decompress(raw) if compression else raw)
+            except (EOFError, OSError, zlib.error) as error:
+                raise ValueError(
+                    f"{file!r} cannot be unpacked: {error}. Expected: a whole file of compression"
+                    f" {compression!r}. Write it anew, or leave it out."
+                ) from error
         elif os.path.getsize(file):
             with open(file, "rb") as stream:
                 contents.append(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))

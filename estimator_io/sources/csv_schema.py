@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import NoDataError, OptionError, SourceError
+from estimator_io.ops.csv import NUMBER
 from estimator_io.ops.lines import line_ends
 from estimator_io.sources.head import Layout, head_lines
 
@@ -24,7 +25,6 @@ PATTERN_COLUMNS = 150
 
 _TYPES = (tf.int32, tf.int64, tf.float32, tf.float64, tf.string)
 _INTEGER = re.compile(r"[-+]?[0-9]+")
-_NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?(?i:nan|inf|infinity)"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _require_names(first_rows: list[tuple[str, list[str]]], header: bool) -> Non
         raise OptionError(f"header=False leaves the columns without names. {hint}")
     file, row = first_rows[0]
     for field in row:
-        if field == "" or re.fullmatch(_NUMBER, field):
+        if field == "" or re.fullmatch(NUMBER, field):
             raise SourceError(
                 f"{file!r} starts with {row!r}, which is no header: {field!r} names no column."
                 f" Expected: a line of names. {hint}"
@@ -176,7 +176,7 @@ def infer_types(
 def _type_of(values: set[str]) -> tf.DType:
     if values and all(_INTEGER.fullmatch(value.strip()) for value in values):
         return tf.int64 if all(map(_is_int64, values)) else tf.string
-    if values and all(re.fullmatch(_NUMBER, value.strip()) for value in values):
+    if values and all(re.fullmatch(NUMBER, value.strip()) for value in values):
         return tf.float32
     return tf.string
 
@@ -218,7 +218,7 @@ def line_pattern(
         else:
             # Numbers that may be too large do not match, and are looked at one by one.
             digits = "[0-9]{1,9}" if dtype == tf.int32 else "[0-8]?[0-9]{1,18}"
-            number = f"[-+]?{digits}" if dtype.is_integer else _NUMBER
+            number = f"[-+]?{digits}" if dtype.is_integer else NUMBER
             gaps = [] if defaults.get(name) is None else ["", *map(re.escape, dialect.na_values)]
             fields.append(_field([number, *gaps], dialect))
     return mark.join(fields)

@@ -206,12 +206,24 @@ def _folder_labels(
 def _as_classes(values: Named, every: list[Any]) -> tuple[Named, tuple[str, ...] | None]:
     """Turns text labels into indices in the sorted order of all that occur."""
     if not all(isinstance(label, (str, bytes)) for label in every):
+        _require_numbers(every)
         return values, None
     texts = [label.decode() if isinstance(label, bytes) else label for label in every]
     classes = sorted(set(texts))
     recipe = functools.partial(listing.class_indices, values, classes=classes)
     indices = listing.class_indices(values.value, classes=classes)
     return Named("label_indices", indices, recipe), tuple(classes)
+
+
+def _require_numbers(every: list[Any]) -> None:
+    for at, label in enumerate(every):
+        too_large = isinstance(label, int) and not -(1 << 63) <= label < 1 << 63
+        if label is None or too_large or isinstance(label, (str, bytes)):
+            what = "needs more than int64's 64 bits" if too_large else "is no number"
+            raise SourceError(
+                f"The label of file {at} (from 0) {what}. Received: {label!r:.200}. Expected: texts"
+                " alone, or numbers alone, for each file."
+            )
 
 
 def _spell(patterns: list[str]) -> str:

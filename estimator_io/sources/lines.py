@@ -8,7 +8,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from estimator_io.errors import NoDataError, OptionError
+from estimator_io.errors import NoDataError, OptionError, SourceError
 from estimator_io.ops import lines as line_ops
 from estimator_io.ops import locate
 from estimator_io.ops.csv import line_number
@@ -88,9 +88,13 @@ class LineTable(TableSource):
         self, files: FileList, layout: Layout, decode: functools.partial[Any], split: Any = None
     ) -> None:
         compression = {"compression": layout.compression}
+        try:
+            opened = line_ops.open_contents(files.value, **compression)
+        except ValueError as error:
+            raise SourceError(str(error)) from error
         contents = Named(
             "contents",
-            line_ops.open_contents(files.value, **compression),
+            opened,
             functools.partial(line_ops.open_contents, files, **compression),
         )
         facts = dataclasses.asdict(layout)

@@ -319,6 +319,8 @@ BAD_LINES = {
     "one,x": r"line 4: holds 'one' in column 'a'\. Expected: int64",
     "1.5,x": r"line 4: holds '1\.5' in column 'a'",
     "99999999999999999999,x": r"line 4: holds '99999999999999999999' in column 'a'",
+    "1_000,x": r"line 4: holds '1_000' in column 'a'",
+    "٣,x": r"line 4: holds '٣' in column 'a'",
     ",x": r"line 4: misses a value in column 'a'.*defaults=\{'a': …\}",
     "?,x": r"line 4: misses a value in column 'a'\. Received: '\?'",
     '1,x "y" z': r"line 4: has a quote inside a field.*quoted=False",
@@ -349,6 +351,24 @@ def test_a_carriage_return_in_an_indexed_line_names_its_place_unless_quoted(writ
 def test_a_stream_drops_carriage_returns_as_documented(write, draw):
     path = write(b"k,v\r\n1,a\rb\r\n")
     assert read(path, draw, stream=True)["v"].tolist() == [b"ab"]
+
+
+@pytest.mark.parametrize("value", ["1_0.5", "٣", "0x1p3", "1,5"])
+def test_what_only_python_reads_as_a_float_is_named(write, draw, value):
+    path = write(f'a,b\n0.5,1\n"{value}",2\n', "bad.csv")
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=rf"bad\.csv', line 3: holds '{value}' in column 'a'"
+    ):
+        read(path, draw, dtypes={"a": "float32"})
+
+
+def test_a_gzip_file_that_was_cut_short_is_named_by_an_index_too(tmp_path):
+    path = tmp_path / "cut.csv.gz"
+    whole = gzip.compress("".join(f"{i},{i * 7919}\n" for i in range(300_000)).encode())
+    path.write_bytes(whole[: len(whole) - 1000])
+    assert len(whole) > 1 << 20  # what is read to find the columns is whole
+    with pytest.raises(SourceError, match=r"cut\.csv\.gz' cannot be unpacked"):
+        estimator_io.csv_input_fn(path, columns=["a", "b"], batch_size=1, stream=False)
 
 
 def test_an_unknown_class_is_an_error_that_names_the_line(write, draw):

@@ -68,6 +68,16 @@ def test_the_row_of_a_gap_in_a_list_of_lists_is_named(write, draw):
         draw(lambda: estimator_io.parquet_input_fn(write(table), batch_size=6)("eval"))
 
 
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_two_columns_of_one_name_are_refused_where_it_is_used(write, draw, kind):
+    table = pa.table([[1, 2], [3, 4], [5, 6]], names=["a", "b", "a"])
+    path = write(table, kind=kind)
+    with pytest.raises(SourceError, match="has two columns named 'a'"):
+        estimator_io.parquet_input_fn(path, batch_size=2)
+    [batch] = draw(lambda: estimator_io.parquet_input_fn(path, columns=["b"], batch_size=2)("eval"))
+    assert batch["b"].tolist() == [3, 4]
+
+
 @every_way
 def test_rows_have_the_values_and_types_of_the_file(write, draw, how, kind):
     table = table_of(range(10))

@@ -186,6 +186,20 @@ def test_labels_by_function_may_be_numbers_or_names(tree):
     assert labels_of(name) == [0, 0, 0, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ([1, None], r"label of file 1 .*is no number\. Received: None"),
+        ([1, "a"], r"label of file 1 .*is no number\. Received: 'a'"),
+        ([-1, 2**63], r"label of file 1 .*needs more than int64's 64 bits"),
+        ({"a/1.wav": None, "b/2.wav": 1}, "label of file 0 .*is no number"),
+    ],
+)
+def test_labels_that_are_neither_texts_nor_numbers_name_the_file(tree, labels, words):
+    with pytest.raises(SourceError, match=words):
+        estimator_io.input_fn("[ab]/*.wav", labels=labels, batch_size=2)
+
+
 def test_a_list_of_labels_follows_the_sorted_matches_and_must_have_their_length(tree):
     fn = estimator_io.input_fn("**/*.wav", labels=[5, 6, 7, 8, 9], batch_size=9)
     assert labels_of(fn) == [5, 6, 7, 8, 9]

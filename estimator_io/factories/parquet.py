@@ -98,9 +98,9 @@ def parquet_input_fn(
     twice = [name for name in kept if schema.names.count(name) > 1]
     if twice:
         raise SourceError(
-            f"{found.value[0]!r} has two columns named {twice[0]!r}. Expected: each name once, since"
-            " features are found by their names. Write the file with other names, or leave the name"
-            " out with columns=[…]."
+            f"{found.value[0]!r} has two columns named {twice[0]!r}. Expected: each name once,"
+            " since features are found by their names. Write the file with other names, or leave"
+            " the name out with columns=[…]."
         )
     source = ParquetSource(
         found,

@@ -11,7 +11,6 @@ import tensorflow as tf
 
 from estimator_io.ops.example import pop_columns
 
-
 # What tf.strings.to_number reads; Python's own float() also takes underscores and other digits.
 NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?(?i:nan|inf|infinity)"
 WHOLE_NUMBER = r"[-+]?[0-9]{1,100}"

@@ -41,24 +41,28 @@ def require_rows(source: Source, options: Options, request: Request, done: set[s
             f"Worker {request.shard[0]} of {request.shard[1]} has no row: the source holds"
             f" {source.num_rows}. Expected: at least one row for each worker."
         )
-    if request.mode in done or (source.holds_rows and not options.changes_count):
+    endless = request.ordered and options.epochs is None
+    # Of a source in a mixture, only some workers may have a row.
+    shared_mixture = endless and request.shard[1] > 1 and isinstance(source, MixtureSource)
+    held = source.holds_rows and not options.changes_count
+    if request.mode in done or (held and not shared_mixture):
         return
     needed = _needed(options, request)
     plain = dataclasses.replace(options, cache=None, epochs=1, service=None)
     once = dataclasses.replace(request, mode="eval", mode_blind=False, passes=None, start=None)
-    held = _count_rows(Plan(tuple(stages.row_calls(source, plain, once))), needed)
-    if held == 0:
+    count = _count_rows(Plan(tuple(stages.row_calls(source, plain, once))), needed)
+    if count == 0:
         raise NoDataError(
             f"No row is left to {request.mode} on. Received: {source.describe()}, none of which"
             f" got through {_dropping(options)}.{_skipped(source, options)} Expected: at least one."
         )
-    if held is not None and held < needed:
+    if count is not None and count < needed:
         raise NoDataError(
-            f"{held} rows are left to {request.mode} on: {options.epochs} epochs do not fill one"
+            f"{count} rows are left to {request.mode} on: {options.epochs} epochs do not fill one"
             f" batch of {request.batch_size}, and drop_remainder=True drops it. Expected: at"
             " least one batch. Give a smaller batch_size, or drop_remainder=False."
         )
-    if request.ordered and options.epochs is None and isinstance(source, MixtureSource):
+    if endless and isinstance(source, MixtureSource):
         _require_parts(source, order_of_rows(source, plain, once), "source ")
     done.add(request.mode)
 

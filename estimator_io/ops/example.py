@@ -40,7 +40,7 @@ def records_of_epoch(
     return shuffled(records, epoch, buffer_size=buffer_size, seed=seed)
 
 
-# What stands in TensorFlow's errors in place of a name, which records do not have.
+# What stands in TensorFlow's errors about a batch in place of a name, which records do not have.
 RECORD_NAME = "a record, of which InputFn.find_fault() tells the number and file"
 
 
@@ -54,7 +54,7 @@ def pop_columns(parsed, *, label, weight):
 @tf.autograph.experimental.do_not_convert
 def parse_record(record, *, features, label, weight):
     """Parses one serialized tf.train.Example."""
-    parsed = tf.io.parse_single_example(record, features, RECORD_NAME)
+    parsed = tf.io.parse_single_example(record, features)
     return pop_columns(parsed, label=label, weight=weight)
 
 

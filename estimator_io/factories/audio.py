@@ -76,7 +76,9 @@ def audio_input_fn(
     if length is None and "padding" not in options and "bucket_boundaries" not in options:
         options["padding"] = True
     checked = make_options(options)
-    source = file_source(files, labels=labels, split=split, decode=None, words="WAV files")
+    source = file_source(
+        files, labels=labels, split=split, decode=None, words="WAV files", example="*.wav"
+    )
     if sample_rate is None or channels is None:
         header = first_header(source.files[0])
         sample_rate = header.sample_rate if sample_rate is None else sample_rate

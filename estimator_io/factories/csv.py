@@ -81,8 +81,9 @@ def csv_input_fn(
       weight: the column of weights.
       select: the columns to use as features; None uses all but label and weight.
       dtypes: the types of columns, by name: int32, int64, float32, float64 or string. Those not
-        given are inferred from the first 1,000 rows of the first file: whole numbers give int64,
-        other numbers float32, anything else string. A later row that does not fit is an error.
+        given are inferred from the first 1,000 rows of the first file: whole numbers give int64
+        (string where one of them needs more than its 64 bits), other numbers float32, anything
+        else string. A later row that does not fit is an error.
       defaults: what a missing value becomes, by column. A missing text becomes "" without one; a
         missing number is an error without one.
       na_values: texts that stand for a missing value, such as "?", beside the empty one.
@@ -97,7 +98,9 @@ def csv_input_fn(
       comment: the character that starts lines to leave out.
       compression: "" or "GZIP"; None goes by the names of the files (.gz).
       stream: True reads lines as a stream through a buffer, which huge files on slow disks want;
-        False indexes all files, holding compressed and remote ones in memory.
+        False indexes all files, holding compressed and remote ones in memory. A stream drops every
+        carriage return, as tf.data.TextLineDataset does; by index one inside a line is an error
+        outside quotes, and kept inside them.
       split: ("train", fraction) or ("validation", fraction): by row where files are indexed, by
         file name where they are a stream.
       **options: the stages, as in `input_fn`. `parse` gets (features, label) of one row.
@@ -126,12 +129,13 @@ def csv_input_fn(
     """
     checked = make_options(options)
     dialect = _dialect(delimiter, quoted, strip, na_values)
-    found = find_files(files, None)
+    found = find_files(files, None, "*.csv")
     layout = Layout(
         compression=find_compression(found.value, compression),
         skip_lines=skip_lines,
         comment=comment,
         quoted=quoted,
+        delimiter=delimiter,
     )
     names, has_header = find_header(found.value, layout, dialect, columns, header)
     layout = dataclasses.replace(layout, header=has_header)

@@ -118,8 +118,8 @@ def input_fn(
         the functions import (docs/python_functions.md).
       signatures: what such functions return, a dict by stage of nested tf.TensorSpec; of batch
         functions with the batch's dimension. A stage that is left out is tried on one element.
-      interleave: record files that are read at once. Part of the order, so never chosen by the
-        machine's cores.
+      interleave: files of a stream that are read at once where rows are shuffled; elsewhere they
+        are read one after the other. Part of the order, so never chosen by the machine's cores.
       prefetch: batches made ahead of the step; None leaves it to AUTOTUNE.
       threads: threads of this pipeline; None takes two a core, and at least 16 for remote files. A
         waiting read holds a thread, so AUTOTUNE can overlap no more reads than there are threads;

@@ -52,7 +52,8 @@ def generator_input_fn(
       SourceError: the rows can be read only once, or have no types of TensorFlow.
       NoDataError: there is no row.
       OptionError: signature is no signature, or an option is impossible.
-      tf.errors.InvalidArgumentError: while reading, where a row does not fit the signature.
+      tf.errors.InvalidArgumentError: while reading, where a row or batch does not fit the
+        signature, or holds a whole number that its type does not hold.
 
     Example:
       >>> import estimator_io

@@ -90,7 +90,9 @@ def image_input_fn(
         decode = functools.partial(image_row, **shape, fast=bool(fast_decode))
     elif fast_decode:
         decode = functools.partial(image_row_of_floats, **shape)
-    source = file_source(files, labels=labels, split=split, decode=decode, words="pictures")
+    source = file_source(
+        files, labels=labels, split=split, decode=decode, words="pictures", example="*.jpg"
+    )
     if fast_decode and dtype == "float32":
         source.read_row = functools.partial(image_row, **shape, fast=True)
         source.decode_batch = floats

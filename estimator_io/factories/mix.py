@@ -47,6 +47,7 @@ def mix(
       An `InputFn`.
 
     Raises:
+      NoDataError: when training is built, where a source has no row to draw for ever.
       OptionError: weights are impossible, or an input function has stages that come after mixing.
       SourceError: the rows of the input functions differ in structure or types.
 

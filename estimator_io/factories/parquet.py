@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from estimator_io.errors import OptionError
+from estimator_io.errors import OptionError, SourceError
 from estimator_io.factories.general import make_options
 from estimator_io.pipeline.input_fn import InputFn
 from estimator_io.sources.files import Files, find_files
@@ -75,7 +75,7 @@ def parquet_input_fn(
       ([39, 50], [b'State-gov', b'Private'], [0, 1])
     """
     checked = make_options(options)
-    found = find_files(files, split)
+    found = find_files(files, split, "*.parquet")
     schema = read_schema(found.value)
     if weight is not None and label is None:
         raise OptionError("weight was given without label. Give label=… too: weights weigh labels.")
@@ -95,6 +95,13 @@ def parquet_input_fn(
             f" label={label!r}, weight={weight!r}. Expected: at least one."
         )
     kept = [*features, *(name for name in (label, weight) if name is not None)]
+    twice = [name for name in kept if schema.names.count(name) > 1]
+    if twice:
+        raise SourceError(
+            f"{found.value[0]!r} has two columns named {twice[0]!r}. Expected: each name once,"
+            " since features are found by their names. Write the file with other names, or leave"
+            " the name out with columns=[…]."
+        )
     source = ParquetSource(
         found,
         {name: column_type(schema.field(name).type, name) for name in kept},

@@ -37,7 +37,8 @@ def text_input_fn(
     """Returns an input function over the lines of text files.
 
     Features are {"text": string [batch]}: a line each, without its line break (\\n or \\r\\n), as
-    the bytes in the file. Files are indexed or read as a stream as `csv_input_fn` reads them.
+    the bytes in the file. Files are indexed or read as a stream as `csv_input_fn` reads them; a
+    stream also drops carriage returns inside lines, as tf.data.TextLineDataset does.
 
     Args:
       files: a path, a glob pattern (`**` too), or a list of them.
@@ -72,7 +73,7 @@ def text_input_fn(
       [b'one fish', b'two fish']
     """
     checked = make_options(options)
-    found = find_files(files, None)
+    found = find_files(files, None, "*.txt")
     layout = Layout(
         compression=find_compression(found.value, compression),
         skip_lines=skip_lines,

@@ -92,11 +92,12 @@ def tfrecord_input_fn(
       >>> [batch["x"].tolist() for batch in fn.dataset("eval").as_numpy_iterator()]
       [[1.0, 2.0]]
     """
+    _check_specs({"features": features, "sequence_features": sequence_features})
     every = None if features is None else {**features, **(sequence_features or {})}
     _check_sequences(features, sequence_features)
     _check_columns(every, {"label": label, "weight": weight})
     checked = make_options(options)
-    found = find_files(files, None)
+    found = find_files(files, None, "*.tfrecord")
     facts: dict[str, Any] = {"decode": None, "decode_batch": None}
     if features is not None:
         columns: dict[str, Any] = {"features": dict(features), "label": label, "weight": weight}
@@ -132,6 +133,30 @@ def _row_splits(features: Mapping[str, Any]) -> Any:
     """Returns the dtype of row splits where a feature is ragged in a batch and plain in a row."""
     ragged = [f for f in features.values() if isinstance(f, tf.io.RaggedFeature)]
     return next((f.row_splits_dtype for f in ragged if not f.partitions), None)
+
+
+_SPECS = ("FixedLenFeature", "VarLenFeature", "RaggedFeature", "SparseFeature")
+_SEQUENCE_SPECS = ("FixedLenSequenceFeature", "VarLenFeature", "RaggedFeature", "SparseFeature")
+
+
+def _check_specs(given: Mapping[str, Any]) -> None:
+    for option, specs in given.items():
+        if specs is None:
+            continue
+        if not isinstance(specs, Mapping):
+            raise OptionError(
+                f"{option} is no dict. Received: {specs!r}. Expected: the spec of each feature by"
+                " its name, such as {'x': tf.io.FixedLenFeature([], tf.float32)}."
+            )
+        kinds = tuple(getattr(tf.io, kind) for kind in {*_SPECS, *_SEQUENCE_SPECS})
+        for name, spec in specs.items():
+            if not isinstance(spec, kinds):
+                wanted = _SEQUENCE_SPECS if option == "sequence_features" else _SPECS
+                raise OptionError(
+                    f"{option}[{name!r}] is no spec of a feature. Received: {spec!r}. Expected:"
+                    f" {', '.join('tf.io.' + kind for kind in wanted)}; such as"
+                    " tf.io.FixedLenFeature([], tf.float32)."
+                )
 
 
 def _check_sequences(

@@ -11,6 +11,10 @@ import tensorflow as tf
 
 from estimator_io.ops.example import pop_columns
 
+# What tf.strings.to_number reads; Python's own float() also takes underscores and other digits.
+NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?(?i:nan|inf|infinity)"
+WHOLE_NUMBER = r"[-+]?[0-9]{1,100}"
+
 
 def line_number(place, content):
     """Returns the number, from 1, of the line that starts at byte `place` of `content`."""
@@ -33,13 +37,12 @@ def field_fault(name, value, *, dtype, default, na_values, classes):
             f"misses a value in column {name!r}. Received: {value!r}. Expected:"
             f" {dtype.name}. To fill the gaps give defaults={{{name!r}: …}}"
         )
-    try:
-        if dtype.is_integer:
-            fits = dtype.min <= int(value) <= dtype.max
-        else:
-            fits = float(value) is not None
-    except ValueError:
-        fits = False
+    number = value.strip(" \t")
+    if dtype.is_integer:
+        whole = re.fullmatch(WHOLE_NUMBER, number) is not None
+        fits = whole and dtype.min <= int(number) <= dtype.max
+    else:
+        fits = re.fullmatch(NUMBER, number) is not None
     if fits:
         return None
     return (
@@ -55,6 +58,11 @@ def line_fault(line, *, width, delimiter, quoted, strip, fields):
             "has a quote that is not closed. Expected: quotes in pairs. If quotes are plain"
             " characters here, give quoted=False. A field with a line break inside needs"
             " stream=False"
+        )
+    if "\r" in (re.sub('"[^"]*"', "", line) if quoted else line):
+        return (
+            f"has a carriage return that no line feed follows. Received: {line[:200]!r}. Expected:"
+            " lines that end in \\n or \\r\\n. Mend the file, or enclose the field in quotes"
         )
     quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     reader = csv.reader(io.StringIO(line, newline=""), delimiter=delimiter, quoting=quoting)

@@ -15,6 +15,7 @@ import tensorflow as tf
 from estimator_io.ops.lines import MOST_FILES
 
 RECORDS_AT_ONCE = 64
+FRAME_BYTES = 16  # of a record, beside its data
 
 
 def masked_crc(data):
@@ -37,12 +38,14 @@ def record_end(stream, offset):
     return offset + 16 + struct.unpack("<Q", head[:8])[0]
 
 
-def records_behind(file, count, *, compression, note):
+def records_behind(file, count, offset, *, compression, note):
     """Yields (number, record) of what can be read behind the first damage of a TFRecord file.
 
     Args:
       file: the path.
       count: good records before the damage.
+      offset: the byte in the file where they end, if it is not compressed. At the file's end there
+        is no damage.
       compression: as the file was written; behind damage in a compressed file nothing is read.
       note: called with a record's number, its byte in the file (None if compressed) and a text.
     """
@@ -52,12 +55,11 @@ def records_behind(file, count, *, compression, note):
         return
     from tensorflow.python.lib.io import tf_record
 
+    if offset == tf.io.gfile.stat(file).length:
+        return
     reader = tf_record.tf_record_random_reader(file)
     with tf.io.gfile.GFile(file, "rb") as stream:
         size = stream.size()
-        offset: Any = 0  # a number, or None where the rest is lost
-        for _ in range(count):
-            offset = record_end(stream, offset)
         number = count
         while offset < size:
             end = record_end(stream, offset)
@@ -74,14 +76,15 @@ def records_behind(file, count, *, compression, note):
             number += 1
 
 
-def rest_of_file(file, index, count, *, compression, note):
+def rest_of_file(file, index, count, offset, *, compression, note):
     """Returns a Dataset of (where, record) of what can be read behind the damage of one file."""
 
-    def blocks(file, index, count):
+    def blocks(file, index, count, offset):
         def tell(number, offset, text):
             note(int(number) * MOST_FILES + int(index), text, offset)
 
-        found = records_behind(file.decode(), int(count), compression=compression, note=tell)
+        told = {"compression": compression, "note": tell}
+        found = records_behind(file.decode(), int(count), int(offset), **told)
         wheres, records = [], []
         for number, record in found:
             wheres.append(number * MOST_FILES + int(index))
@@ -92,7 +95,8 @@ def rest_of_file(file, index, count, *, compression, note):
         yield np.array(wheres, np.int64), np.array(records, object)
 
     specs = (tf.TensorSpec([None], tf.int64), tf.TensorSpec([None], tf.string))
-    made = tf.data.Dataset.from_generator(blocks, output_signature=specs, args=(file, index, count))
+    args = (file, index, count, offset)
+    made = tf.data.Dataset.from_generator(blocks, output_signature=specs, args=args)
     return made.unbatch()
 
 
@@ -101,7 +105,8 @@ def sound_records(file, index, *, compression, note):
     """Returns a Dataset of (where, record) of one file, without its damaged records.
 
     The last element behind the records has the number of those before it. One more is counted where
-    reading failed, since then a number passes without a record.
+    reading failed, since then a number passes without a record. Within the twelve bytes that a
+    record begins with TensorFlow takes a file's end for an end, so there the bytes tell.
     """
     records = tf.data.TFRecordDataset(file, compression_type=compression)
     more = tf.data.Dataset.from_tensors(True).repeat()
@@ -110,7 +115,14 @@ def sound_records(file, index, *, compression, note):
     wheres = tf.data.Dataset.range(index, 1 << 62, MOST_FILES)
     numbered = tf.data.Dataset.zip((wheres, marked)).ignore_errors()
 
-    def opened(wheres, marked):
+    def ends(begun, block):
+        _, (records, more) = block
+        good = tf.reduce_sum(tf.cast(more, tf.int64))
+        size = tf.reduce_sum(tf.cast(tf.strings.length(records), tf.int64))
+        end = begun + size + good * FRAME_BYTES
+        return end, (*block, end)
+
+    def opened(wheres, marked, end):
         records, more = marked
         numbers = (wheres - index) // MOST_FILES
         good = tf.reduce_sum(tf.cast(more, tf.int64))
@@ -119,10 +131,13 @@ def sound_records(file, index, *, compression, note):
         expected = numbers[0] // RECORDS_AT_ONCE * RECORDS_AT_ONCE + good
         damaged = tf.logical_and(ended, tf.not_equal(numbers[-1], expected))
         rows = tf.data.Dataset.from_tensor_slices((wheres[:good], records[:good]))
-        rest = rest_of_file(file, index, numbers[-1] - 1, compression=compression, note=note)
-        return rows.concatenate(rest.take(tf.where(damaged, tf.constant(-1, tf.int64), 0)))
+        lost = tf.cast(damaged, tf.int64)
+        told = {"compression": compression, "note": note}
+        rest = rest_of_file(file, index, numbers[-1] - lost, end, **told)
+        looked_at = damaged if compression else ended
+        return rows.concatenate(rest.take(tf.where(looked_at, tf.constant(-1, tf.int64), 0)))
 
-    blocks: Any = numbered.batch(RECORDS_AT_ONCE)
+    blocks: Any = numbered.batch(RECORDS_AT_ONCE).scan(tf.constant(0, tf.int64), ends)
     return blocks.flat_map(opened)
 
 
@@ -149,10 +164,13 @@ def first_damage(files, *, compression):
     """Returns what is wrong with the first damaged one of `files`, None where none is."""
     options = tf.io.TFRecordOptions(compression)
     for file in files:
-        number = 0
+        number = end = 0
         try:
-            for _ in tf.compat.v1.io.tf_record_iterator(file, options):
+            for record in tf.compat.v1.io.tf_record_iterator(file, options):
                 number += 1
+                end += len(record) + FRAME_BYTES
+            if not compression and end < tf.io.gfile.stat(file).length:
+                return f"{file!r}, record {number} (from 0): the file ends within its first bytes"
         except tf.errors.OpError as error:
             return f"{file!r}, record {number} (from 0): {error.message}"
     return None

@@ -40,6 +40,10 @@ def records_of_epoch(
     return shuffled(records, epoch, buffer_size=buffer_size, seed=seed)
 
 
+# What stands in TensorFlow's errors about a batch in place of a name, which records do not have.
+RECORD_NAME = "a record, of which InputFn.find_fault() tells the number and file"
+
+
 def pop_columns(parsed, *, label, weight):
     """Splits parsed features into (features, labels, weights), as far as these are named."""
     features = dict(parsed)
@@ -57,7 +61,9 @@ def parse_record(record, *, features, label, weight):
 @tf.autograph.experimental.do_not_convert
 def parse_records(records, *, features, label, weight):
     """Parses a batch of serialized tf.train.Examples at once."""
-    return pop_columns(tf.io.parse_example(records, features), label=label, weight=weight)
+    names = tf.fill(tf.shape(records), RECORD_NAME)
+    parsed = tf.io.parse_example(records, features, names)
+    return pop_columns(parsed, label=label, weight=weight)
 
 
 @tf.autograph.experimental.do_not_convert

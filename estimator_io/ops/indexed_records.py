@@ -78,7 +78,8 @@ def read_index_file(path, *, file):
         return None
     ends = offsets + sizes
     starts = np.append(offsets, os.path.getsize(file))
-    return starts if starts[0] == 0 and np.array_equal(ends, starts[1:]) else None
+    own = starts[0] == 0 and sizes.min() >= FRAME_BYTES and np.array_equal(ends, starts[1:])
+    return starts if own else None
 
 
 def write_index_file(path, offsets):

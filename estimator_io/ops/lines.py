@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import mmap
 import os
+import zlib
 
 import numpy as np
 import tensorflow as tf
@@ -27,7 +28,13 @@ def open_contents(files, *, compression):
         if compression or "://" in file:
             with tf.io.gfile.GFile(file, "rb") as stream:
                 raw = stream.read()
-            contents.append(gzip.decompress(raw) if compression else raw)
+            try:
+                contents.append(gzip.decompress(raw) if compression else raw)
+            except (EOFError, OSError, zlib.error) as error:
+                raise ValueError(
+                    f"{file!r} cannot be unpacked: {error}. Expected: a whole file of compression"
+                    f" {compression!r}. Write it anew, or leave it out."
+                ) from error
         elif os.path.getsize(file):
             with open(file, "rb") as stream:
                 contents.append(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
@@ -36,7 +43,58 @@ def open_contents(files, *, compression):
     return contents
 
 
-def line_ends(content, *, quoted):
+def field_quotes(data, quotes, *, delimiter):
+    """Returns those of `quotes` that open, close or stand doubled in a quoted field: int64.
+
+    A field is quoted if it starts with a quote, and if the next one that is not doubled is followed
+    by the delimiter or the line's end (RFC 4180, section 2). Any other quote is a plain character:
+    one that is never closed, above all, takes no later line with it.
+
+    Args:
+      data: the file, uint8 [bytes].
+      quotes: where quotes stand in it, int64, ascending.
+      delimiter: what separates fields.
+    """
+    last, size = len(data) - 1, len(quotes)
+    before, after = data[np.maximum(quotes - 1, 0)], data[np.minimum(quotes + 1, last)]
+    opens = (quotes == 0) | (before == ord(delimiter)) | (before == ord("\n"))
+    opens |= (quotes == 3) & (data[:3].tobytes() == b"\xef\xbb\xbf")
+    carriage = (after == ord("\r")) & (data[np.minimum(quotes + 2, last)] == ord("\n"))
+    carriage |= (after == ord("\r")) & (quotes + 1 == last)
+    closes = (quotes == last) | (after == ord(delimiter)) | (after == ord("\n")) | carriage
+    doubled = np.diff(quotes) == 1
+    may_open, may_close = opens.copy(), closes.copy()
+    may_open[1:] |= doubled
+    may_close[:-1] |= doubled
+    # Where a field opens with quote i, i + 2, … may open, i + 1, i + 3, … may close, up to a fault.
+    odd = np.arange(size) % 2 == 1
+    faults = [np.flatnonzero(~np.where(odd == own, may_open, may_close)) for own in (0, 1)]
+    if not len(faults[0]) and size % 2 == 0:
+        return quotes
+    openings = np.flatnonzero(opens)
+    openings_of = [openings[openings % 2 == own] for own in (0, 1)]
+    used, at = np.ones(size, bool), 0
+    while at < size:
+        following = np.searchsorted(openings, at)
+        opening = int(openings[following]) if following < len(openings) else size
+        used[at:opening] = False
+        if opening == size:
+            break
+        own = opening % 2
+        following = np.searchsorted(faults[own], opening)
+        fault = int(faults[own][following]) if following < len(faults[own]) else size
+        if fault == size and (size - opening) % 2 == 0:
+            break
+        if fault < size and fault % 2 == own:  # between fields
+            stray = fault
+        else:  # where a field should be closed: the quote that opened it is none
+            stray = int(openings_of[own][np.searchsorted(openings_of[own], fault, "right") - 1])
+        used[stray] = False
+        at = stray + 1
+    return quotes[used]
+
+
+def line_ends(content, *, quoted, delimiter=","):
     """Returns the positions of the line breaks in `content`, without those inside quotes: int64."""
     data = np.frombuffer(content, np.uint8)
     breaks, quotes = [], []
@@ -48,13 +106,14 @@ def line_ends(content, *, quoted):
     ends = np.concatenate([*breaks, np.zeros(0, np.int64)])
     inside = np.concatenate([*quotes, np.zeros(0, np.int64)])
     if len(inside):
+        inside = field_quotes(data, inside, delimiter=delimiter)
         ends = ends[np.searchsorted(inside, ends) % 2 == 0]
     if len(data) and (not len(ends) or ends[-1] < len(data) - 1):
-        ends = np.append(ends, len(data))  # without a line break, or inside an open quote
+        ends = np.append(ends, len(data))  # without a line break
     return ends
 
 
-def index_lines(contents, *, skip_lines, header, comment, keep_blank, quoted):
+def index_lines(contents, *, skip_lines, header, comment, keep_blank, quoted, delimiter):
     """Returns (starts int64 [rows], lengths int32 [rows], first row of each file int64 [files]).
 
     Left out are the first `skip_lines` lines of each file, lines that start with `comment`, blank
@@ -63,7 +122,7 @@ def index_lines(contents, *, skip_lines, header, comment, keep_blank, quoted):
     starts, lengths, rows = [], [], [0]
     for content in contents:
         data = np.frombuffer(content, np.uint8)
-        end = line_ends(content, quoted=quoted)
+        end = line_ends(content, quoted=quoted, delimiter=delimiter)
         start = np.concatenate([np.zeros(1, np.int64), end + 1])[: len(end)]
         start, end = start[skip_lines:], end[skip_lines:]
         if len(start):

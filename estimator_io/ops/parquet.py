@@ -95,7 +95,7 @@ def plain_array(column, *, default, place):
         inner = plain_array(
             column.flatten(), default=default, place=lambda at: place(at // max(size, 1))
         )
-        return inner.reshape(len(column), size)
+        return inner.reshape(len(column), size, *inner.shape[1:])
     if pa.types.is_string(kind):
         column = column.cast(pa.binary())
     elif pa.types.is_large_string(kind):

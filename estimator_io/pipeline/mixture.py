@@ -104,9 +104,13 @@ class MixtureSource(Source):
 
     def calls(self, order: Order) -> list[Call]:
         """Returns: a Dataset for each source, in `order`, and the draws among them."""
-        datasets = [Plan(tuple(self._rows(at, order))) for at in range(len(self._parts))]
+        datasets = [self.part_plan(at, order) for at in range(len(self._parts))]
         kwargs = {"datasets": datasets, "weights": self._weights, "seed": order.seed}
         return [Call("source", mixed, (), kwargs)]
+
+    def part_plan(self, at: int, order: Order) -> Plan:
+        """Returns the plan of the rows of source `at`, up to the mixture."""
+        return Plan(tuple(self._rows(at, order)))
 
     def _rows(self, at: int, order: Order) -> list[Call]:
         source, options = self._parts[at]
@@ -114,7 +118,7 @@ class MixtureSource(Source):
             order,
             seed=(order.seed + (at + 1) * 0x9E3779B97F4A7C15) % (1 << 62),
             buffer_size=shuffle_rows(source, options, parts=len(self._parts)),
-            interleave=options.interleave,
+            interleave=options.interleave if order.shuffle or order.interleave > 1 else 1,
             block=None,
             passes=None if order.passes is None else _counter(f"{order.passes.name}_{at}"),
         )
@@ -124,8 +128,7 @@ class MixtureSource(Source):
         order = Order(shuffle=False, epochs=1, seed=0, buffer_size=1)
         with tf.Graph().as_default():
             specs = [
-                Plan(tuple(self._rows(at, order))).build().element_spec
-                for at in range(len(self._parts))
+                self.part_plan(at, order).build().element_spec for at in range(len(self._parts))
             ]
         for at, spec in enumerate(specs[1:], 1):
             if not _alike(specs[0], spec):

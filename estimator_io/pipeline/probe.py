@@ -15,10 +15,11 @@ import tensorflow as tf
 
 from estimator_io.errors import EstimatorIOError, NoDataError
 from estimator_io.pipeline import stages
+from estimator_io.pipeline.mixture import MixtureSource
 from estimator_io.pipeline.options import Options
-from estimator_io.pipeline.request import Request
+from estimator_io.pipeline.request import Request, order_of_rows
 from estimator_io.plan.calls import Plan
-from estimator_io.sources.base import Source
+from estimator_io.sources.base import Order, Source
 
 __all__ = ["require_rows"]
 
@@ -33,31 +34,53 @@ def require_rows(source: Source, options: Options, request: Request, done: set[s
       done: the modes that were looked at before; this one is added.
 
     Raises:
-      NoDataError: none does.
+      NoDataError: none does, or none of a source in an endless mixture.
     """
     if source.num_rows is not None and request.shard[0] >= source.num_rows:
         raise NoDataError(
             f"Worker {request.shard[0]} of {request.shard[1]} has no row: the source holds"
             f" {source.num_rows}. Expected: at least one row for each worker."
         )
-    if request.mode in done or (source.holds_rows and not options.changes_count):
+    endless = request.ordered and options.epochs is None
+    # Of a source in a mixture, only some workers may have a row.
+    shared_mixture = endless and request.shard[1] > 1 and isinstance(source, MixtureSource)
+    held = source.holds_rows and not options.changes_count
+    if request.mode in done or (held and not shared_mixture):
         return
     needed = _needed(options, request)
     plain = dataclasses.replace(options, cache=None, epochs=1, service=None)
     once = dataclasses.replace(request, mode="eval", mode_blind=False, passes=None, start=None)
-    held = _count_rows(Plan(tuple(stages.row_calls(source, plain, once))), needed)
-    if held == 0:
+    count = _count_rows(Plan(tuple(stages.row_calls(source, plain, once))), needed)
+    if count == 0:
         raise NoDataError(
             f"No row is left to {request.mode} on. Received: {source.describe()}, none of which"
             f" got through {_dropping(options)}.{_skipped(source, options)} Expected: at least one."
         )
-    if held is not None and held < needed:
+    if count is not None and count < needed:
         raise NoDataError(
-            f"{held} rows are left to {request.mode} on: {options.epochs} epochs do not fill one"
+            f"{count} rows are left to {request.mode} on: {options.epochs} epochs do not fill one"
             f" batch of {request.batch_size}, and drop_remainder=True drops it. Expected: at"
             " least one batch. Give a smaller batch_size, or drop_remainder=False."
         )
+    if endless and isinstance(source, MixtureSource):
+        _require_parts(source, order_of_rows(source, plain, once), "source ")
     done.add(request.mode)
+
+
+def _require_parts(source: MixtureSource, order: Order, name: str) -> None:
+    """Refuses a part of an endless mixture that would be read again and again for nothing."""
+    for at, (part, options) in enumerate(source.parts):
+        if isinstance(part, MixtureSource):
+            _require_parts(part, order, f"{name}{at}.")
+        if part.holds_rows and not options.changes_count and order.shard[1] == 1:
+            continue
+        if _count_rows(source.part_plan(at, order), 1) == 0:
+            raise NoDataError(
+                f"No row is left of {name}{at} of the mixture. Received: {part.describe()}, none of"
+                f" which got through {_dropping(options)}.{_skipped(part, options)} Expected: at"
+                " least one, since endless training draws from each source for ever. Leave the"
+                " source out, or give epochs= a number."
+            )
 
 
 def _needed(options: Options, request: Request) -> int:

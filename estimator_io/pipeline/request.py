@@ -93,7 +93,8 @@ def order_of_rows(source: Source, options: Options, request: Request) -> Order:
         buffer_size=buffer_size(source, options),
         shard=request.shard,
         passes=None if cached else request.passes_of("shuffle"),
-        interleave=options.interleave,
+        # Without shuffling rows come in the order of the files, one after the other.
+        interleave=options.interleave if effective_shuffle(options, request) else 1,
         read_calls=options.parallel_calls("read"),
         start=None if cached else start_of_source(source, options, request.start),
         split=request.split,

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from estimator_io.plan.calls import Call, Deferred, Late, Named, Plan
+from estimator_io.plan.calls import Call, Deferred, Late, Named, Plan, is_namedtuple
 
 __all__ = ["print_plan"]
 
@@ -112,6 +112,12 @@ class _Printer:
             return self._sequence(value)
         if isinstance(value, types.FunctionType):
             return self._function(value)
+        if is_namedtuple(value):
+            kind: Any = type(value)
+            name = (
+                self._imported(kind) if _importable(kind) else self._argument(kind, kind.__name__)
+            )
+            return _laid_out(name, [self.value(item) for item in value])
         return self._other(value)
 
     def _sequence(self, value: Any) -> str:

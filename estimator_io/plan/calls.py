@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-__all__ = ["Call", "Deferred", "Late", "Named", "Plan", "resolve"]
+__all__ = ["Call", "Deferred", "Late", "Named", "Plan", "is_namedtuple", "resolve"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -108,6 +108,12 @@ def _unread(call: Call) -> Call:
     return dataclasses.replace(call, args=args)
 
 
+def is_namedtuple(value: Any) -> bool:
+    """Whether `value` is a named tuple of the user's; TensorFlow's, such as specs, are leaves."""
+    own = type(value).__module__.startswith("tensorflow")
+    return isinstance(value, tuple) and hasattr(value, "_fields") and not own
+
+
 def resolve(value: Any) -> Any:
     """Returns `value` with every `Named` and `Deferred` in it replaced by what it stands for."""
     if isinstance(value, Deferred):
@@ -124,4 +130,7 @@ def resolve(value: Any) -> Any:
         return {key: resolve(item) for key, item in value.items()}
     if type(value) in (list, tuple):
         return type(value)(resolve(item) for item in value)
+    if is_namedtuple(value):
+        kind: Any = type(value)
+        return kind._make(resolve(item) for item in value)
     return value

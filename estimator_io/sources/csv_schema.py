@@ -11,7 +11,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from estimator_io.errors import OptionError, SourceError
+from estimator_io.errors import NoDataError, OptionError, SourceError
+from estimator_io.ops.csv import NUMBER
+from estimator_io.ops.lines import line_ends
 from estimator_io.sources.head import Layout, head_lines
 
 __all__ = ["Dialect", "Schema", "find_header", "infer_types", "line_pattern"]
@@ -22,8 +24,7 @@ SAMPLE_ROWS = 1000
 PATTERN_COLUMNS = 150
 
 _TYPES = (tf.int32, tf.int64, tf.float32, tf.float64, tf.string)
-_INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
-_NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?(?i:nan|inf|infinity)"
+_INTEGER = re.compile(r"[-+]?[0-9]+")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,8 +46,12 @@ class Dialect:
     def split(self, lines: Sequence[str]) -> list[list[str]]:
         """Returns the fields of each line."""
         quoting = csv.QUOTE_MINIMAL if self.quoted else csv.QUOTE_NONE
-        text = io.StringIO("\n".join(lines), newline="")
-        rows = csv.reader(text, delimiter=self.delimiter, quoting=quoting)
+        text = "\n".join(lines).encode()
+        ends = line_ends(text, quoted=self.quoted, delimiter=self.delimiter).tolist()
+        places = zip([0, *(end + 1 for end in ends[:-1])], ends, strict=True) if ends else ()
+        lines = [text[begin:end].decode() for begin, end in places]
+        options: Any = {"delimiter": self.delimiter, "quoting": quoting}
+        rows = (next(csv.reader(io.StringIO(line, newline=""), **options), []) for line in lines)
         return [[field.strip() if self.strip else field for field in row] for row in rows]
 
 
@@ -74,12 +79,18 @@ def find_header(
 
     Raises:
       SourceError: there are no names, one comes twice, or files differ in their header.
+      NoDataError: the files, which should name their columns, are empty.
     """
     heads = [dialect.split(head_lines(file, layout, rows=1)) for file in files]
     first_rows = [(file, head[0]) for file, head in zip(files, heads, strict=True) if head]
     first = first_rows[0][1] if first_rows else []
     if header is None:
         header = columns is None or list(columns) == first
+    if columns is None and not first_rows and header:
+        raise NoDataError(
+            f"None of the {len(files):,} files holds a row, the first of them {files[0]!r}."
+            " Expected: a line of names, and at least one row. Are the files empty?"
+        )
     if columns is None:
         _require_names(first_rows, header)
     names = tuple(first if columns is None else columns)
@@ -112,9 +123,9 @@ def _require_names(first_rows: list[tuple[str, list[str]]], header: bool) -> Non
     hint = "Give columns=[…], the names of all columns in their order."
     if not header:
         raise OptionError(f"header=False leaves the columns without names. {hint}")
-    file, row = first_rows[0] if first_rows else ("", [])
+    file, row = first_rows[0]
     for field in row:
-        if field == "" or re.fullmatch(_NUMBER, field):
+        if field == "" or re.fullmatch(NUMBER, field):
             raise SourceError(
                 f"{file!r} starts with {row!r}, which is no header: {field!r} names no column."
                 f" Expected: a line of names. {hint}"
@@ -130,7 +141,8 @@ def infer_types(
 ) -> Schema:
     """Returns the columns with their types: as given, else from the head of `file`.
 
-    A column whose first rows are all whole numbers becomes int64, one of numbers float32, and
+    A column whose first rows are all whole numbers becomes int64, or string where int64 cannot hold
+    one of them, since float32 would make one of several ids; one of numbers becomes float32, and
     anything else string.
 
     Raises:
@@ -141,7 +153,11 @@ def infer_types(
             raise OptionError(
                 f"dtypes names no column. Received: {name!r}. Expected: one of {list(names)!r}."
             )
-        if tf.as_dtype(dtype) not in _TYPES:
+        try:
+            known = tf.as_dtype(dtype) in _TYPES
+        except TypeError:
+            known = False
+        if not known:
             raise OptionError(
                 f"dtypes gives {name!r} the type {dtype!r}. Expected: one of"
                 f" {', '.join(one.name for one in _TYPES)}."
@@ -159,10 +175,15 @@ def infer_types(
 
 def _type_of(values: set[str]) -> tf.DType:
     if values and all(_INTEGER.fullmatch(value.strip()) for value in values):
-        return tf.int64
-    if values and all(re.fullmatch(_NUMBER, value.strip()) for value in values):
+        return tf.int64 if all(map(_is_int64, values)) else tf.string
+    if values and all(re.fullmatch(NUMBER, value.strip()) for value in values):
         return tf.float32
     return tf.string
+
+
+def _is_int64(value: str) -> bool:
+    # Python reads no more than 4,300 digits, and ever more slowly.
+    return len(value) < 100 and tf.int64.min <= int(value) <= tf.int64.max
 
 
 def line_pattern(
@@ -195,8 +216,9 @@ def line_pattern(
         elif name not in kept or dtype == tf.string:
             fields.append(anything)
         else:
-            digits = 9 if dtype == tf.int32 else 18
-            number = f"[-+]?[0-9]{{1,{digits}}}" if dtype.is_integer else _NUMBER
+            # Numbers that may be too large do not match, and are looked at one by one.
+            digits = "[0-9]{1,9}" if dtype == tf.int32 else "[0-8]?[0-9]{1,18}"
+            number = f"[-+]?{digits}" if dtype.is_integer else NUMBER
             gaps = [] if defaults.get(name) is None else ["", *map(re.escape, dialect.na_values)]
             fields.append(_field([number, *gaps], dialect))
     return mark.join(fields)

@@ -24,16 +24,20 @@ class FileList(Named):
     """The files that were found: a `Named` whose value is the list of paths."""
 
 
-def file_source(files: Files, *, labels: Labels, split: Split, decode: Any, words: str) -> Any:
+def file_source(
+    files: Files, *, labels: Labels, split: Split, decode: Any, words: str, example: str = "*"
+) -> Any:
     """Returns a source of (path, label) rows, or of paths where `labels` is None.
+
+    `example` is what such files are mostly called, for messages.
 
     Raises:
       NoDataError: no file matches, or the split leaves none.
       SourceError: a list of labels has another length than the list of files.
     """
     files = as_patterns(files)
-    found = find_files(files, None)
-    kept = found if split is None else find_files(files, split)
+    found = find_files(files, None, example)
+    kept = found if split is None else find_files(files, split, example)
     paths = _column("paths", kept)
     if labels is None:
         return TableSource(paths.value, named=paths, decode=decode, words=words, files=kept.value)
@@ -55,8 +59,10 @@ def _column(name: str, values: Named) -> Named:
     )
 
 
-def find_files(files: Files, split: Split) -> FileList:
+def find_files(files: Files, split: Split, example: str = "*") -> FileList:
     """Returns the files that patterns name, in the part that `split` keeps.
+
+    `example` is what such files are mostly called, for messages.
 
     Raises:
       NoDataError: no file matches, or the split leaves none.
@@ -77,7 +83,7 @@ def find_files(files: Files, split: Split) -> FileList:
             what = "is a folder" if os.path.isdir(file) else "does not exist"
             raise NoDataError(
                 f"{file!r} {what}. Expected: a file. For the files in a folder give a pattern such"
-                f" as {os.path.join(file, '**', '*.wav')!r}."
+                f" as {os.path.join(file, '**', example)!r}."
             )
     return found if split is None else _split(found, split, patterns)
 
@@ -200,12 +206,24 @@ def _folder_labels(
 def _as_classes(values: Named, every: list[Any]) -> tuple[Named, tuple[str, ...] | None]:
     """Turns text labels into indices in the sorted order of all that occur."""
     if not all(isinstance(label, (str, bytes)) for label in every):
+        _require_numbers(every)
         return values, None
     texts = [label.decode() if isinstance(label, bytes) else label for label in every]
     classes = sorted(set(texts))
     recipe = functools.partial(listing.class_indices, values, classes=classes)
     indices = listing.class_indices(values.value, classes=classes)
     return Named("label_indices", indices, recipe), tuple(classes)
+
+
+def _require_numbers(every: list[Any]) -> None:
+    for at, label in enumerate(every):
+        too_large = isinstance(label, int) and not -(1 << 63) <= label < 1 << 63
+        if label is None or too_large or isinstance(label, (str, bytes)):
+            what = "needs more than int64's 64 bits" if too_large else "is no number"
+            raise SourceError(
+                f"The label of file {at} (from 0) {what}. Received: {label!r:.200}. Expected: texts"
+                " alone, or numbers alone, for each file."
+            )
 
 
 def _spell(patterns: list[str]) -> str:

@@ -53,6 +53,8 @@ class GeneratorSource(FunctionSource):
     def _calls(self, order: Order, numbering: list[Call]) -> list[Call]:
         """Returns: the rows, sharded, shuffled through a buffer and repeated."""
         kwargs = {"elements": self._function, **self._signature.arguments()}
+        if order.epochs is None:
+            kwargs["endless"] = _name(self._elements)
         return [Call("source", generated_rows, (), kwargs), *super()._calls(order, numbering)[1:]]
 
 
@@ -136,7 +138,13 @@ def _require_new_pass(elements: Any, make: Callable[[], Iterable[Any]] | None) -
         raise SourceError(
             f"The rows come from an iterator, {type(elements).__name__}.{hint}{example}"
         )
-    if not callable(elements) or make is None:
+    if not callable(elements):
+        if iter(elements) is iter(elements):
+            raise SourceError(
+                f"iter() of {_name(elements)} returns the same iterator at each call.{hint}"
+            )
+        return
+    if make is None:
         return
     first = make()
     if not hasattr(first, "__iter__"):

@@ -29,6 +29,7 @@ class Layout:
       comment: the character that lines which are not rows start with.
       keep_blank: whether empty lines are rows.
       quoted: whether a line break inside quotes is part of a row.
+      delimiter: what separates fields, where lines are quoted.
     """
 
     compression: str = ""
@@ -37,6 +38,7 @@ class Layout:
     comment: str | None = None
     keep_blank: bool = False
     quoted: bool = False
+    delimiter: str = ","
 
     def __post_init__(self) -> None:
         """Refuses what cannot be."""

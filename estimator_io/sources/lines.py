@@ -8,7 +8,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from estimator_io.errors import NoDataError, OptionError
+from estimator_io.errors import NoDataError, OptionError, SourceError
 from estimator_io.ops import lines as line_ops
 from estimator_io.ops import locate
 from estimator_io.ops.csv import line_number
@@ -88,9 +88,13 @@ class LineTable(TableSource):
         self, files: FileList, layout: Layout, decode: functools.partial[Any], split: Any = None
     ) -> None:
         compression = {"compression": layout.compression}
+        try:
+            opened = line_ops.open_contents(files.value, **compression)
+        except ValueError as error:
+            raise SourceError(str(error)) from error
         contents = Named(
             "contents",
-            line_ops.open_contents(files.value, **compression),
+            opened,
             functools.partial(line_ops.open_contents, files, **compression),
         )
         facts = dataclasses.asdict(layout)
@@ -252,7 +256,7 @@ class LineStream(Source):
     def _line_calls(self, order: Order) -> list[Call]:
         files, numbers, shard = self._shard(order)
         facts = dataclasses.asdict(self._layout)
-        del facts["quoted"]
+        del facts["quoted"], facts["delimiter"]
         at_once = min(order.interleave, len(files.value))
         kwargs: dict[str, Any] = {
             "files": files,

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from estimator_io.errors import OptionError, SourceError
+from estimator_io.plan.calls import is_namedtuple
 
 __all__ = ["Signature"]
 
@@ -88,6 +89,9 @@ def _plain(element: Any) -> Any:
         return {key: _plain(value) for key, value in element.items()}
     if type(element) is tuple:
         return tuple(_plain(value) for value in element)
+    if is_namedtuple(element):
+        kind: Any = type(element)
+        return kind._make(_plain(value) for value in element)
     return _Leaf(element)
 
 

@@ -15,7 +15,7 @@ import tensorflow as tf
 from estimator_io.errors import NoDataError, SourceError
 from estimator_io.ops import locate, rows
 from estimator_io.ops.order import epoch_in_order, epoch_order
-from estimator_io.plan.calls import Call, Named
+from estimator_io.plan.calls import Call, Named, is_namedtuple
 from estimator_io.plan.identity import sample
 from estimator_io.plan.parallel import parallel
 from estimator_io.sources import listing
@@ -295,7 +295,7 @@ def leaves(data: Any, name: str) -> dict[str, Any]:
 def _walk(data: Any, path: str) -> list[tuple[str, Any]]:
     if isinstance(data, Mapping):
         return [leaf for key in data for leaf in _walk(data[key], f"{path}[{key!r}]")]
-    if type(data) is tuple:
+    if type(data) is tuple or is_namedtuple(data):
         return [leaf for at, item in enumerate(data) for leaf in _walk(item, f"{path}[{at}]")]
     return [(path, data)]
 
@@ -305,6 +305,10 @@ def _rebuild(data: Any, path: str, found: Mapping[str, Any]) -> Any:
         return {key: _rebuild(data[key], f"{path}[{key!r}]", found) for key in data}
     if type(data) is tuple:
         return tuple(_rebuild(item, f"{path}[{at}]", found) for at, item in enumerate(data))
+    if is_namedtuple(data):
+        items = (_rebuild(item, f"{path}[{at}]", found) for at, item in enumerate(data))
+        kind: Any = type(data)
+        return kind._make(items)
     return found[path]
 
 
@@ -342,7 +346,12 @@ def _as_array(value: Any, path: str) -> np.ndarray:
 
 def _plain_array(value: Any, path: str) -> np.ndarray:
     try:
-        return value if type(value) is np.ndarray else np.asarray(value)
+        array = value if type(value) is np.ndarray else np.asarray(value)
+        if array.dtype.kind in "SU" and array is not value:  # which lost zeros at the texts' ends
+            texts = np.asarray(value, object)
+            exact = all(isinstance(text, (str, bytes)) for text in texts.flat)
+            array = texts if exact else array
+        return array
     except ValueError as error:
         raise SourceError(
             f"{path} is no array: its rows have different shapes ({error}). Expected: rows of one"

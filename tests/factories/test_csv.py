@@ -3,6 +3,9 @@
 import csv
 import gzip
 import io
+import json
+import random
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ import tensorflow as tf
 
 import estimator_io
 from estimator_io import NoDataError, OptionError, SourceError
+from estimator_io.ops.lines import line_ends
 from tests.conftest import ROOT
 
 WAYS = [(how, stream) for how in ("eager", "graph") for stream in (False, True)]
@@ -183,6 +187,52 @@ def test_quoted_fields_may_hold_delimiters_quotes_and_line_breaks(write, draw):
     assert estimator_io.csv_input_fn(path, batch_size=1).num_rows == 3
 
 
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("bad", ['2,"y', '2,"y"z', '2,y"z', '2,5"'])
+def test_a_stray_quote_loses_no_more_than_its_line(write, tmp_path, stream, bad):
+    path = write("a,b\n1,x\n" + bad + "\n" + "".join(f'{i},"z"\n' for i in range(3, 300)))
+    log = tmp_path / "skipped.jsonl"
+    options = {"on_error": "skip", "skipped_log": str(log), "batch_size": 50, "stream": stream}
+    fn = estimator_io.csv_input_fn(path, **options)
+    batches = list(fn.dataset("eval").as_numpy_iterator())
+    assert np.concatenate([batch["a"] for batch in batches]).tolist() == [1, *range(3, 300)]
+    entries = [json.loads(line) for line in log.read_text().splitlines()]
+    assert {entry["line"] for entry in entries} == {3}
+    with pytest.raises(tf.errors.InvalidArgumentError, match="line 3"):
+        list(estimator_io.csv_input_fn(path, batch_size=50, stream=stream).dataset("eval"))
+
+
+def test_a_stray_quote_does_not_decide_the_types_of_later_rows(write):
+    path = write('a,b\n1,"2\n' + "".join(f"{i},{i}\n" for i in range(2, 30)))
+    spec = estimator_io.csv_input_fn(path, on_error="skip", batch_size=4).element_spec
+    assert spec["b"].dtype == tf.int64
+
+
+def breaks_outside_fields(text, delimiter):
+    """Returns where lines end, by a regular expression of one field at a time."""
+    mark = re.escape(delimiter)
+    quoted = re.compile(f'"(?:[^"]|"")*"(?={mark}|\r?\n|\r?\\Z)')
+    plain, at, ends = re.compile(f"[^{mark}\n]*"), 0, []
+    while at < len(text):
+        at = (quoted.match(text, at) or plain.match(text, at)).end()
+        at += at < len(text) and text[at] == "\r"
+        if text[at : at + 1] == "\n" or at == len(text):
+            ends.append(at)
+        at += 1
+    if text.endswith(delimiter):
+        ends.append(len(text))
+    return ends
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_lines_end_where_quoted_fields_do(delimiter):
+    draws = random.Random(7)
+    for _ in range(3000):
+        text = "".join(draws.choices(f'"""x{delimiter}{delimiter}\n\n\r', k=draws.randrange(1, 30)))
+        found = line_ends(text.encode(), quoted=True, delimiter=delimiter)
+        assert found.tolist() == breaks_outside_fields(text, delimiter), repr(text)
+
+
 def test_a_line_break_in_quotes_is_refused_in_a_stream(write, draw):
     path = write('a,b\n"x\ny",1\n')
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"line 2: has a quote.*stream=False"):
@@ -249,12 +299,28 @@ def test_a_whole_number_of_nineteen_digits_is_kept(write, draw):
     assert read(write(f"a\n1\n{most}\n"), draw, dtypes={"a": "int64"})["a"].tolist() == [1, most]
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_ids_of_nineteen_digits_are_not_run_together(write, draw, stream):
+    ids = [1234567890123456789, 1234567890123456790, -(2**63), 2**63 - 1]
+    found = read(write("a\n" + "".join(f"{i}\n" for i in ids)), draw, stream=stream)["a"]
+    assert found.dtype == np.int64
+    assert found.tolist() == ids
+
+
+@pytest.mark.parametrize("large", [str(2**63), str(-(2**63) - 1), "7" * 30, "7" * 5000])
+def test_whole_numbers_that_int64_cannot_hold_are_texts(write, draw, large):
+    found = read(write(f"a\n1\n{large}\n"), draw)["a"]
+    assert found.tolist() == [b"1", large.encode()]
+
+
 BAD_LINES = {
     "1,x,9": r"line 4: has 3 fields\. Expected: 2",
     "1": r"line 4: has 1 fields\. Expected: 2",
     "one,x": r"line 4: holds 'one' in column 'a'\. Expected: int64",
     "1.5,x": r"line 4: holds '1\.5' in column 'a'",
     "99999999999999999999,x": r"line 4: holds '99999999999999999999' in column 'a'",
+    "1_000,x": r"line 4: holds '1_000' in column 'a'",
+    "٣,x": r"line 4: holds '٣' in column 'a'",
     ",x": r"line 4: misses a value in column 'a'.*defaults=\{'a': …\}",
     "?,x": r"line 4: misses a value in column 'a'\. Received: '\?'",
     '1,x "y" z': r"line 4: has a quote inside a field.*quoted=False",
@@ -269,6 +335,40 @@ def test_a_bad_line_is_an_error_that_names_file_line_and_column(write, draw, how
     options = {"dtypes": {"a": "int64"}, "na_values": ["?"], "stream": stream}
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"bad\.csv', " + BAD_LINES[line]):
         read([write(good), path], draw, how, **options)
+
+
+@pytest.mark.parametrize("quoted", [True, False])
+def test_a_carriage_return_in_an_indexed_line_names_its_place_unless_quoted(write, draw, quoted):
+    path = write(b"k,v\r\n1,a\rb\r\n2,c\r\n", "bad.csv")
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"bad\.csv', line 2: has a carriage return"
+    ):
+        read(path, draw, quoted=quoted)
+    found = read(write(b'k,v\r\n1,"a\rb"\r\n2,c\r\n'), draw)
+    assert found["v"].tolist() == [b"a\rb", b"c"]
+
+
+def test_a_stream_drops_carriage_returns_as_documented(write, draw):
+    path = write(b"k,v\r\n1,a\rb\r\n")
+    assert read(path, draw, stream=True)["v"].tolist() == [b"ab"]
+
+
+@pytest.mark.parametrize("value", ["1_0.5", "٣", "0x1p3", "1,5"])
+def test_what_only_python_reads_as_a_float_is_named(write, draw, value):
+    path = write(f'a,b\n0.5,1\n"{value}",2\n', "bad.csv")
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=rf"bad\.csv', line 3: holds '{value}' in column 'a'"
+    ):
+        read(path, draw, dtypes={"a": "float32"})
+
+
+def test_a_gzip_file_that_was_cut_short_is_named_by_an_index_too(tmp_path):
+    path = tmp_path / "cut.csv.gz"
+    whole = gzip.compress("".join(f"{i},{i * 7919}\n" for i in range(300_000)).encode())
+    path.write_bytes(whole[: len(whole) - 1000])
+    assert len(whole) > 1 << 20  # what is read to find the columns is whole
+    with pytest.raises(SourceError, match=r"cut\.csv\.gz' cannot be unpacked"):
+        estimator_io.csv_input_fn(path, columns=["a", "b"], batch_size=1, stream=False)
 
 
 def test_an_unknown_class_is_an_error_that_names_the_line(write, draw):
@@ -358,6 +458,17 @@ def test_files_without_a_row_are_an_error(write, stream):
     paths = [write("a,b\n\n"), write("a,b\n", "2.csv"), write("", "3.csv")]
     with pytest.raises(NoDataError, match="None of the 3 files holds a row"):
         estimator_io.csv_input_fn(paths, batch_size=1, stream=stream)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_empty_files_are_told_before_their_columns_are_asked_for(write, stream):
+    with pytest.raises(NoDataError, match=r"None of the 1 files holds a row.*empty\?"):
+        estimator_io.csv_input_fn(write(""), label="y", batch_size=1, stream=stream)
+
+
+def test_a_misspelt_type_names_column_and_types(write):
+    with pytest.raises(OptionError, match=r"gives 'a' the type 'in64'\. Expected: one of int32"):
+        estimator_io.csv_input_fn(write("a,b\n1,2\n"), dtypes={"a": "in64"}, batch_size=1)
 
 
 def test_a_file_of_another_compression_is_an_error(write):

@@ -1,6 +1,7 @@
 """generator_input_fn: new passes, signatures, sequences, and what is refused."""
 
 import time
+import typing
 
 import numpy as np
 import pytest
@@ -66,6 +67,21 @@ def test_a_generator_object_is_an_error_that_says_to_pass_the_function():
         make(lambda: once)
 
 
+@pytest.mark.parametrize("signature", [None, tf.TensorSpec([], tf.int64)])
+def test_an_iterable_that_hands_out_one_iterator_is_refused(signature):
+    class Rows:
+        def __init__(self):
+            self.rows = iter(range(8))
+
+        def __iter__(self):
+            return self.rows
+
+    rows = Rows()
+    with pytest.raises(SourceError, match=r"iter\(\) of a Rows returns the same iterator at each"):
+        make(rows, signature=signature)
+    assert list(rows) == list(range(8))
+
+
 def test_rows_that_vary_in_shape_need_a_signature_and_padding(draw):
     def ragged():
         for n in (1, 3, 2):
@@ -93,6 +109,67 @@ def test_rows_that_vary_in_shape_need_a_signature_and_padding(draw):
 def test_a_row_that_does_not_fit_is_an_error_naming_it(draw, how, second, words):
     with pytest.raises(tf.errors.InvalidArgumentError, match=words):
         draw(lambda: make([{"x": 0}, second])("eval"), how)
+
+
+ENDING_IN_NUL = [b"\1\2\0\0", b"\0\0\0\0", b"ab"]
+
+
+@both
+@pytest.mark.parametrize("shape", [[], [None]])
+def test_bytes_keep_the_zeros_at_their_end(draw, how, shape):
+    rows = ENDING_IN_NUL if not shape else [[raw] for raw in ENDING_IN_NUL]
+    signature = tf.TensorSpec(shape, tf.string)
+    for options in ({}, {"signature": signature}):
+        [batch] = draw(lambda options=options: make(rows, **options)("eval"), how)
+        assert batch.tolist() == rows
+    [batch] = draw(lambda: make([raw.decode() for raw in ENDING_IN_NUL])("eval"), how)
+    assert batch.tolist() == ENDING_IN_NUL
+
+
+def test_a_sequence_of_lists_keeps_the_zeros_at_the_end_of_bytes(draw):
+    [(batch, _)] = draw(lambda: make(sequence_of((ENDING_IN_NUL, np.arange(3))))("eval"))
+    assert batch.tolist() == ENDING_IN_NUL
+
+
+class Pair(typing.NamedTuple):
+    x: typing.Any
+    y: typing.Any
+
+
+@both
+def test_named_tuples_of_a_generator_keep_their_parts_and_their_type(draw, how):
+    fn = make([Pair(i, f"t{i}") for i in range(3)])
+    [batch] = draw(lambda: fn("eval"), how)
+    assert type(batch) is Pair
+    assert (batch.x.tolist(), batch.y.tolist()) == ([0, 1, 2], [b"t0", b"t1", b"t2"])
+    [(features, labels)] = draw(lambda: make([(Pair(1, [2.0, 3.0]), 7)])("eval"), how)
+    assert (features.x.tolist(), features.y.tolist(), labels.tolist()) == ([1], [[2, 3]], [7])
+
+
+@both
+@pytest.mark.parametrize("shuffle", [None, False])
+@pytest.mark.parametrize("passes", [4, 9])
+def test_an_empty_pass_of_endless_training_is_an_error(draw, how, shuffle, passes):
+    fn = make(runs_dry(passes), shuffle=shuffle)
+    with pytest.raises(tf.errors.OpError, match=r"numbers\(\) yields no row in this pass"):
+        draw(lambda: fn("train"), how, limit=100)
+
+
+def runs_dry(passes):
+    """Returns a function that yields three rows each time, and none from its nth call on."""
+    calls = []
+
+    def numbers():
+        calls.append(1)
+        assert len(calls) < 1000, "asked for ever"
+        yield from range(3 if len(calls) < passes else 0)
+
+    return numbers
+
+
+def test_an_empty_pass_of_training_for_epochs_is_none(draw):
+    fn = make(runs_dry(6), epochs=20, batch_size=1)
+    assert 3 <= len(draw(lambda: fn("train"))) < 20
 
 
 def test_with_a_signature_nothing_is_called_before_a_pipeline_is_built(draw):
@@ -147,6 +224,19 @@ def test_what_makes_no_rows_is_refused():
         make(signature="int32")
 
 
+def sequence_of(*batches):
+    base = getattr(tf.keras.utils, "PyDataset", None) or tf.keras.utils.Sequence
+
+    class Given(base):
+        def __len__(self):
+            return len(batches)
+
+        def __getitem__(self, index):
+            return batches[index]
+
+    return Given()
+
+
 def keras_sequence():
     base = getattr(tf.keras.utils, "PyDataset", None) or tf.keras.utils.Sequence
 
@@ -168,6 +258,52 @@ def test_a_keras_sequence_is_taken_apart_into_rows(draw, how):
     assert np.concatenate([labels for _, labels in batches]).tolist() == list(range(11))
     assert np.concatenate([f["x"] for f, _ in batches]).tolist() == [i / 2 for i in range(11)]
     assert [s for f, _ in batches for s in f["s"]] == [b"s%d" % i for i in range(11)]
+
+
+@both
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (np.array([0, 1]), np.array([0.25, 0.75]), "type float64.*Expected: int64"),
+        (np.array([0, 1]), np.array([np.nan, 2.0]), "type float64.*Expected: int64"),
+        (np.array([0, 1], np.int8), np.array([300, 2]), "type int64.*Expected: int8"),
+        (np.array([0, 1], np.float32), np.array([2**24 + 1, 2]), "int64.*Expected: float32"),
+        (np.array([0, 1]), np.array(["a", "b"]), "Expected: int64"),
+        (np.zeros((2, 3)), np.zeros((2, 4)), r"shape \[2, 4\].*Expected: .*3\]"),
+        ({"x": np.zeros(2)}, {"y": np.zeros(2)}, "another structure"),
+    ],
+)
+def test_a_batch_of_other_types_than_the_first_is_an_error(draw, how, first, second, words):
+    fn = make(sequence_of((first, np.arange(2)), (second, np.arange(2))))
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=f"(?s)Batch 1 of the sequence.*{words}"
+    ):
+        draw(lambda: fn("eval"), how)
+
+
+def test_a_batch_whose_values_the_first_type_holds_is_taken(draw):
+    batches = [np.array([0, 1], np.int64), np.array([2, 3], np.int8), np.array([4, 5], np.uint64)]
+    fn = make(sequence_of(*((batch, batch) for batch in batches)), batch_size=6)
+    [(found, _)] = draw(lambda: fn("eval"))
+    assert found.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("elements", "signature", "expected"),
+    [
+        ([np.int8(1), 300], None, "int8"),
+        ([np.int8(1), -200], None, "int8"),
+        ([1, 2**63 + 5], None, "int64"),
+        ([1, 2**70], None, "int64"),
+        ([1, 2**31 + 5], tf.TensorSpec([], tf.int32), "int32"),
+        ([1, -1], tf.TensorSpec([], tf.uint8), "uint8"),
+        ([0.5, 2**24 + 1], None, "float32"),
+    ],
+)
+def test_whole_numbers_that_do_not_fit_are_errors(draw, elements, signature, expected):
+    words = f"Row 1 of the generator does not fit.*Expected: {expected}.*signature=…"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        draw(lambda: make(elements, signature=signature)("eval"))
 
 
 def test_training_shuffles_the_batches_of_a_sequence_by_index(draw):

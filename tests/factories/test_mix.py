@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 import estimator_io
-from estimator_io import OptionError, SourceError
+from estimator_io import NoDataError, OptionError, SourceError
 
 
 def numbers(*bounds, **options):
@@ -74,6 +74,40 @@ def test_sources_of_different_kinds_are_mixed(draw, tmp_path):
     made = estimator_io.generator_input_fn(lambda: iter([{"x": 7}, {"x": 8}]), batch_size=1)
     fn = estimator_io.mix([csv, made], batch_size=4)
     assert sorted(values(draw(lambda: fn("eval")))) == [1, 2, 7, 8]
+
+
+@pytest.mark.parametrize("how", ["eager", "graph"])
+def test_a_source_without_rows_is_named_before_endless_training(draw, how):
+    none = numbers(5, filter=lambda f: tf.less(f["x"], 0))
+    with pytest.raises(NoDataError, match=r"No row is left of source 1 of the mixture.*filter"):
+        draw(lambda: estimator_io.mix([numbers(5), none], batch_size=4)("train"), how, limit=1)
+    nested = estimator_io.mix([numbers(5), none], batch_size=4)
+    with pytest.raises(NoDataError, match=r"No row is left of source 0\.1 of the mixture"):
+        draw(lambda: estimator_io.mix([nested, numbers(5)], batch_size=4)("train"), how, limit=1)
+    fn = estimator_io.mix([numbers(5), none], batch_size=4, epochs=1)
+    assert sorted(values(draw(lambda: fn("train"), how))) == list(range(5))
+    assert sorted(values(draw(lambda: fn("eval"), how))) == list(range(5))
+
+
+def test_a_source_without_rows_for_this_worker_is_named(draw):
+    fn = estimator_io.mix([numbers(1), numbers(100)], batch_size=4)
+    context = tf.distribute.InputContext(2, 1, 1)
+    with pytest.raises(NoDataError, match="No row is left of source 0"):
+        fn("train", None, None, context)
+
+
+def test_a_source_that_runs_dry_ends_endless_training_with_its_name(draw):
+    calls = []
+
+    def numbers_of_today():
+        calls.append(1)
+        assert len(calls) < 1000, "asked for ever"
+        yield from ({"x": i} for i in range(3 if len(calls) < 9 else 0))
+
+    made = estimator_io.generator_input_fn(numbers_of_today, batch_size=1)
+    fn = estimator_io.mix([numbers(5), made], batch_size=4)
+    with pytest.raises(tf.errors.OpError, match=r"numbers_of_today\(\) yields no row"):
+        draw(lambda: fn("train"), limit=100)
 
 
 def test_workers_share_out_all_rows():

@@ -51,6 +51,34 @@ def ids(batches):
 
 
 @every_way
+def test_lists_of_lists_of_fixed_sizes_keep_their_shape(write, draw, how, kind):
+    values = np.arange(7 * 3 * 2 * 2).reshape(7, 3, 2, 2)
+    nested = pa.list_(pa.list_(pa.list_(pa.int64(), 2), 2), 3)
+    table = pa.table({"d": pa.array(values.tolist(), nested)})
+    fn = estimator_io.parquet_input_fn(write(table, kind=kind), batch_size=7)
+    assert fn.element_spec["d"].shape.as_list() == [None, 3, 2, 2]
+    [batch] = draw(lambda: fn("eval"), how)
+    np.testing.assert_array_equal(batch["d"], values)
+
+
+def test_the_row_of_a_gap_in_a_list_of_lists_is_named(write, draw):
+    rows = [[[1, 2], [3, 4]]] * 5 + [[[1, 2], [3, None]]]
+    table = pa.table({"d": pa.array(rows, pa.list_(pa.list_(pa.int64(), 2), 2))})
+    with pytest.raises(tf.errors.InvalidArgumentError, match="column 'd', row 5"):
+        draw(lambda: estimator_io.parquet_input_fn(write(table), batch_size=6)("eval"))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_two_columns_of_one_name_are_refused_where_it_is_used(write, draw, kind):
+    table = pa.table([[1, 2], [3, 4], [5, 6]], names=["a", "b", "a"])
+    path = write(table, kind=kind)
+    with pytest.raises(SourceError, match="has two columns named 'a'"):
+        estimator_io.parquet_input_fn(path, batch_size=2)
+    [batch] = draw(lambda: estimator_io.parquet_input_fn(path, columns=["b"], batch_size=2)("eval"))
+    assert batch["b"].tolist() == [3, 4]
+
+
+@every_way
 def test_rows_have_the_values_and_types_of_the_file(write, draw, how, kind):
     table = table_of(range(10))
     fn = estimator_io.parquet_input_fn(write(table, kind=kind), batch_size=3)

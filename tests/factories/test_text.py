@@ -40,6 +40,13 @@ def test_lines_are_those_that_python_reads(write, draw, how, stream):
     assert texts(draw(lambda: every("eval"), how)) == expected
 
 
+def test_a_carriage_return_inside_a_line_is_kept_by_index_and_dropped_by_a_stream(write, draw):
+    path = write("a.txt", "a\rb\r\nc\n")
+    for stream, expected in ((False, [b"a\rb", b"c"]), (True, [b"ab", b"c"])):
+        fn = estimator_io.text_input_fn(path, batch_size=2, stream=stream)
+        assert texts(draw(lambda fn=fn: fn("eval"))) == expected
+
+
 @every_way
 def test_each_line_has_the_label_of_its_file(write, draw, how, stream):
     for folder in ("no", "yes"):
@@ -54,6 +61,16 @@ def test_each_line_has_the_label_of_its_file(write, draw, how, stream):
         rows = [row for f, y in batches for row in zip(f["text"].tolist(), y.tolist(), strict=True)]
         assert len(rows) == 12
         assert all(label == text.startswith(b"yes") for text, label in rows)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_evaluation_reads_files_one_after_the_other(write, draw, stream):
+    sizes = {"a": 150, "b": 1, "c": 70}
+    rows = [[f"{name}{i}" for i in range(size)] for name, size in sizes.items()]
+    files = [write(f"{part[0][0]}.txt", "\n".join(part)) for part in rows]
+    fn = estimator_io.text_input_fn(files, batch_size=32, stream=stream)
+    found = [text.decode() for text in texts(draw(lambda: fn("eval")))]
+    assert found == [text for part in rows for text in part]
 
 
 def test_labels_may_come_from_a_function_or_a_list(write, draw):

@@ -266,6 +266,28 @@ def test_a_damaged_row_group_and_a_missing_value_are_named_or_skipped(tmp_path, 
     assert "all its rows are lost" in found[1, 10]
 
 
+@pytest.mark.parametrize("how", ["eager", "graph"])
+@pytest.mark.parametrize("count", [1, 64, 70])
+def test_a_file_that_ends_within_the_head_of_a_record_is_listed(tmp_path, draw, how, count):
+    whole = write(tmp_path / "whole.tfrecord", range(count)).read_bytes()
+    for more in (0, 1, 8, 11):
+        paths = [tmp_path / f"{more}.tfrecord", write(tmp_path / "b.tfrecord", [99])]
+        paths[0].write_bytes(whole + whole[:more])
+        log = tmp_path / f"{more}.jsonl"
+        options = {"batch_size": 100, "on_error": "skip", "skipped_log": log}
+        fn = estimator_io.tfrecord_input_fn(paths, RECORD, **options)
+        [batch] = draw(lambda fn=fn: fn("eval"), how)
+        assert batch["x"].tolist() == [*range(count), 99]
+        entries = log.read_text().splitlines() if log.exists() else []
+        found = [json.loads(line) for line in entries]
+        expected = [(str(paths[0]), count, len(whole))] if more else []
+        assert [(one["file"], one["record"], one["offset"]) for one in found] == expected
+        plain = estimator_io.tfrecord_input_fn(paths, RECORD, batch_size=2, index=False)
+        fault = plain.find_fault()
+        assert (fault is None) == (more == 0)
+        assert fault is None or f"record {count} " in fault
+
+
 @pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
 def test_behind_damage_a_compressed_file_is_lost_and_said_so(tmp_path, draw, compression):
     path = write(tmp_path / "a.tfrecord", range(1000), compression)

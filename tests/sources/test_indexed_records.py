@@ -160,13 +160,14 @@ def test_an_index_file_of_another_tool_is_read_instead_of_walking(write_records,
     assert fn.num_rows == 6
 
 
-@pytest.mark.parametrize("kind", ["older", "other size", "gap", "no numbers", "empty"])
+@pytest.mark.parametrize("kind", ["older", "other size", "gap", "negative", "no numbers", "empty"])
 def test_an_index_file_that_does_not_fit_is_made_anew(write_records, kind):
     path = write_records("a.tfrecord", range(6))
     lines = [f"{offset} {size}\n" for offset, size in spans(path)]
     kept = {
         "other size": lines[:-1],
         "gap": [*lines[:2], *lines[3:]],
+        "negative": ["0 -40\n", f"-40 {os.path.getsize(path) + 40}\n"],
         "no numbers": ["__import__('os')\n"],
         "empty": [],
     }.get(kind, lines)

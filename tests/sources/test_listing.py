@@ -129,6 +129,25 @@ def test_remote_paths_are_listed_by_tensorflow():
 
 
 @pytest.mark.parametrize(
+    ("factory", "example"),
+    [
+        ("csv_input_fn", "*.csv"),
+        ("text_input_fn", "*.txt"),
+        ("image_input_fn", "*.jpg"),
+        ("audio_input_fn", "*.wav"),
+        ("parquet_input_fn", "*.parquet"),
+        ("tfrecord_input_fn", "*.tfrecord"),
+        ("input_fn", "*"),
+    ],
+)
+def test_the_pattern_that_is_proposed_for_a_folder_fits_the_factory(tree, factory, example):
+    needed = {"image_input_fn": {"size": (8, 8)}, "tfrecord_input_fn": {"features": None}}
+    with pytest.raises(NoDataError) as caught:
+        getattr(estimator_io, factory)("a", batch_size=1, **needed.get(factory, {}))
+    assert f"'a/**/{example}'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("files", "words"),
     [
         ("nothing/**/*.wav", "No file matches 'nothing/**/*.wav'"),
@@ -165,6 +184,20 @@ def test_labels_by_function_may_be_numbers_or_names(tree):
     name = estimator_io.input_fn("**/*.wav", labels=lambda p: p[0].upper(), batch_size=9)
     assert name.class_names == ("A", "B", "C")
     assert labels_of(name) == [0, 0, 0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ([1, None], r"label of file 1 .*is no number\. Received: None"),
+        ([1, "a"], r"label of file 1 .*is no number\. Received: 'a'"),
+        ([-1, 2**63], r"label of file 1 .*needs more than int64's 64 bits"),
+        ({"a/1.wav": None, "b/2.wav": 1}, "label of file 0 .*is no number"),
+    ],
+)
+def test_labels_that_are_neither_texts_nor_numbers_name_the_file(tree, labels, words):
+    with pytest.raises(SourceError, match=words):
+        estimator_io.input_fn("[ab]/*.wav", labels=labels, batch_size=2)
 
 
 def test_a_list_of_labels_follows_the_sorted_matches_and_must_have_their_length(tree):

@@ -34,6 +34,32 @@ def test_every_record_comes_once_an_epoch_in_another_order(
 
 
 @pytest.mark.parametrize("index", [True, False])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"cache": "memory"}, {"cache": "folder"}, {"key": True}, {"on_error": "skip"}],
+    ids=str,
+)
+def test_evaluation_reads_files_one_after_the_other(draw, write_records, tmp_path, index, options):
+    sizes = {"a": range(37), "b": [], "c": range(100, 123), "d": [999]}
+    files = [write_records(f"{name}.tfrecord", numbers) for name, numbers in sizes.items()]
+    if index and "on_error" in options:
+        index = None  # what is skipped is read as a stream
+    if options.get("cache") == "folder":
+        options = {"cache": str(tmp_path / "store")}
+    fn = estimator_io.tfrecord_input_fn(files, SPEC, batch_size=8, index=index, **options)
+    for _ in range(2):
+        found = firsts(draw(lambda: fn("eval")))
+        assert found == [*range(37), *range(100, 123), 999]
+    if not options:
+        plain = fn.replace(shuffle=False, epochs=2)
+        assert firsts(draw(lambda: plain("train"))) == [*range(37), *range(100, 123), 999] * 2
+        both = estimator_io.mix([fn, fn], batch_size=8)
+        mixed = firsts(draw(lambda: both("eval")))
+        assert mixed[-1] == 999
+        assert sorted(mixed) == sorted(found * 2)
+
+
+@pytest.mark.parametrize("index", [True, False])
 def test_parsing_by_batch_and_by_row_gives_the_same_values(write_records, index):
     path = write_records("a.tfrecord", range(20))
     by_batch = estimator_io.tfrecord_input_fn(path, SPEC, label="x", batch_size=6, index=index)
@@ -94,6 +120,27 @@ def test_files_without_records_are_an_error_and_one_empty_file_is_not(write_reco
         estimator_io.tfrecord_input_fn(empty, SPEC, batch_size=1, index=index)
     both = estimator_io.tfrecord_input_fn([empty, full], SPEC, batch_size=1, index=index)
     assert firsts(both("eval").as_numpy_iterator()) == [1]
+
+
+@pytest.mark.parametrize("spec", [tf.float32, tf.TensorSpec([], tf.float32), "float32", None])
+def test_what_is_no_spec_of_a_feature_is_refused(write_records, spec):
+    path = write_records("a.tfrecord", [1])
+    words = r"features\['x'\] is no spec of a feature.*Expected: tf\.io\.FixedLenFeature"
+    with pytest.raises(OptionError, match=words):
+        estimator_io.tfrecord_input_fn(path, {"x": spec}, batch_size=1)
+    words = r"sequence_features\['x'\].*Expected: tf\.io\.FixedLenSequenceFeature"
+    with pytest.raises(OptionError, match=words):
+        estimator_io.tfrecord_input_fn(path, {}, sequence_features={"x": spec}, batch_size=1)
+
+
+def test_a_record_without_a_feature_says_how_to_find_it(draw, write_records):
+    path = write_records("a.tfrecord", [1, 2])
+    spec = {"z": tf.io.FixedLenFeature([], tf.float32)}
+    fn = estimator_io.tfrecord_input_fn(path, spec, batch_size=2)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"find_fault\(\)") as caught:
+        draw(lambda: fn("eval"))
+    assert "<unknown>" not in str(caught.value)
+    assert "record 0" in fn.find_fault()
 
 
 @pytest.mark.parametrize("index", [True, False])

@@ -1,5 +1,7 @@
 """Arrays as sources: what is taken, what is refused, and where they are kept."""
 
+import collections
+
 import numpy as np
 import pytest
 
@@ -61,3 +63,34 @@ def test_row_wise_stages_over_large_arrays_see_every_row(draw):
     fn = estimator_io.input_fn(big, parse=lambda x: x * 2, batch_size=7_000, epochs=1, seed=2)
     rows = np.concatenate(draw(lambda: fn("train"), "graph"))
     np.testing.assert_array_equal(np.sort(rows), big * 2)
+
+
+@pytest.mark.parametrize("how", ["eager", "graph"])
+def test_a_list_of_bytes_keeps_the_zeros_at_their_end(draw, how):
+    raw = [b"\1\2\0\0", b"\0\0\0\0", b"ab"]
+    [batch] = draw(lambda: estimator_io.input_fn({"raw": raw}, batch_size=3)("eval"), how)
+    assert batch["raw"].tolist() == raw
+
+
+Pair = collections.namedtuple("Pair", "x y")
+
+
+@pytest.mark.parametrize("how", ["eager", "graph"])
+@pytest.mark.parametrize("rows", [6, 100_000])
+def test_a_named_tuple_of_arrays_keeps_its_parts_and_its_type(draw, how, rows):
+    pair = Pair(np.arange(rows), np.arange(rows) * 0.5)
+    fn = estimator_io.input_fn(pair, batch_size=6)
+    assert fn.num_rows == rows
+    [batch] = draw(lambda: fn("eval"), how, limit=1)
+    assert type(batch) is Pair
+    assert batch.x.tolist() == list(range(6))
+    assert batch.y.tolist() == [i / 2 for i in range(6)]
+
+
+def test_the_printed_program_makes_named_tuples_too(draw):
+    fn = estimator_io.input_fn((Pair(np.arange(6), np.arange(6) * 2), np.arange(6)), batch_size=6)
+    namespace = {}
+    exec(compile(fn.source_code("eval"), "printed", "exec"), namespace)
+    arrays = {"source_0_0": np.arange(6), "source_0_1": np.arange(6) * 2, "source_1": np.arange(6)}
+    [(features, labels)] = draw(lambda: namespace["make_dataset"](**arrays))
+    assert (features.y.tolist(), labels.tolist()) == ([0, 2, 4, 6, 8, 10], list(range(6)))

@@ -61,18 +61,19 @@ def records_behind(file, count, offset, *, compression, note):
     with tf.io.gfile.GFile(file, "rb") as stream:
         size = stream.size()
         number = count
-        while offset < size:
-            end = record_end(stream, offset)
+        at: Any = offset  # a number, or None where the rest is lost
+        while at < size:
+            end = record_end(stream, at)
             try:
-                record, _ = reader.read(offset)
+                record, _ = reader.read(at)
                 yield number, record
             except (tf.errors.OpError, IndexError) as error:
                 text = getattr(error, "message", "truncated record")
                 if end is None or end > size:
-                    note(number, offset, f"{text}; its length cannot be trusted, {lost}")
+                    note(number, at, f"{text}; its length cannot be trusted, {lost}")
                     return
-                note(number, offset, text)
-            offset = end
+                note(number, at, text)
+            at = end
             number += 1
 
 

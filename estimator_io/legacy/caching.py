@@ -111,9 +111,10 @@ class Cache:
                 tensors = make(tensors)
             return codec.to_row(tuple(tensors))
 
-        def raw_rows(section: Any) -> Any:
-            taken = tuple(tf.gather(column, section) for column in columns)
-            return tf.data.Dataset.from_tensor_slices(taken)
+        def raw_blocks(blocks: Any) -> Any:
+            return blocks.map(
+                lambda numbers: tuple(tf.gather(column, numbers) for column in columns)
+            )
 
         traced = tf.function(row_of, autograph=False)
         reading = graph.Reading(
@@ -125,7 +126,7 @@ class Cache:
                 input_signature=[tf.TensorSpec([], tf.int64)],
                 autograph=False,
             ),
-            raw_rows=raw_rows,
+            raw_blocks=raw_blocks,
             block=max(1, min(_BLOCK_ROWS, _BLOCK_BYTES // max(1, codec.layout.slot_bytes))),
             drop_remainder=False,
             parallel={"num_parallel_calls": tf.data.AUTOTUNE, "deterministic": True},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ import tensorflow as tf
 from estimator_io.errors import StructureError
 from estimator_io.preflight.limits import Limits
 from estimator_io.runner.input_calls import InputCall
-from estimator_io.runner.places import frame_place
+from estimator_io.runner.places import frame_place, frames_of_threads
 
 __all__ = ["INFINITE", "Drawn", "draw"]
 
@@ -162,7 +161,7 @@ def _stands_at(thread: threading.Thread) -> str:
     """Returns the program's line that the thread, or one that TensorFlow calls Python in, is at."""
     dummy: Any = vars(threading)["_DummyThread"]  # what a thread that Python did not start is to it
     started = {each.ident for each in threading.enumerate() if not isinstance(each, dummy)}
-    frames = sys._current_frames()
+    frames = frames_of_threads()
     foreign = [ident for ident in frames if ident not in started]
     found = [frame_place(frames.get(ident)) for ident in (thread.ident or 0, *foreign)]
     return next(filter(None, found), "")

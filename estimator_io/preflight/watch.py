@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from estimator_io.runner.places import frame_place
+from estimator_io.runner.places import frame_place, frames_of_threads
 
 __all__ = ["Watch", "within"]
 
@@ -57,7 +57,7 @@ class Watch:
             self.__enter__()
 
     def _end(self) -> None:
-        place = frame_place(sys._current_frames().get(threading.main_thread().ident or 0))
+        place = frame_place(frames_of_threads().get(threading.main_thread().ident or 0))
         print(
             f"estimator-io check: {self._what} has run for {self._seconds:g} s without handing an"
             f" input_fn over; it stands at {place or 'a line of a library'}. Mend what it waits for"

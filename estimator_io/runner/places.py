@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import sys
 import sysconfig
@@ -14,6 +15,7 @@ __all__ = [
     "caller_place",
     "error_place",
     "frame_place",
+    "frames_of_threads",
     "function_place",
     "last_line",
     "spell_place",
@@ -90,6 +92,21 @@ def _is_library(file_name: str) -> bool:
 def _libraries() -> tuple[str, ...]:
     paths = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     return tuple(sorted(os.path.join(path, "") for path in {*paths, _OWN} if path))
+
+
+def frames_of_threads() -> dict[int, FrameType]:
+    """Returns the frame of each thread of this process.
+
+    A garbage collection inside `sys._current_frames` can wait for ever for a lock that it holds
+    itself (https://github.com/python/cpython/issues/106883), so there is none meanwhile.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames()
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def spell_place(file_name: str, line: int | None = None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import sys
 import wave
 
 import numpy as np
@@ -22,6 +23,14 @@ DRAWINGS = ROOT / "examples" / "data" / "drawings"
 def _in_checkout(monkeypatch):
     """Documented examples name their data from the top of the checkout."""
     monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture(autouse=True)
+def _main_module_stays():
+    """Programs that a test runs in this process become `__main__`, which others must not meet."""
+    main, arguments = sys.modules["__main__"], sys.argv
+    yield
+    sys.modules["__main__"], sys.argv = main, arguments
 
 
 @pytest.fixture

@@ -61,7 +61,9 @@ def test_an_input_fn_is_told_the_option_and_tried_with_it():
     )
     report = profile(fn, step_seconds=0.002)
     assert (report.verdict.kind, report.verdict.stage) == ("input-bound", "parse")
-    options = report.suggestions[0].options
+    # On a busy machine another change may look better, so its rank is not held.
+    told = [one.options for one in report.suggestions if one.options]
+    options = next(one for one in told if "num_parallel_calls" in one)
     assert options["num_parallel_calls"]["parse"] > 1
     fn.replace(**options)
 

@@ -142,9 +142,10 @@ def _fitted(leaf: Any, dtype: str, shape: tuple[int | None, ...]) -> np.ndarray:
 
 def _refuse_overflow(array: np.ndarray, dtype: str) -> None:
     """Refuses whole numbers that would wrap around; the type has been found to be of their kind."""
+    if array.dtype.kind not in "iu" or not array.size:  # text has no NumPy dtype of its name
+        return
     wanted = dtype_named(dtype)
-    whole = array.dtype.kind in "iu" and wanted.kind in "iu"
-    if not whole or not array.size or np.can_cast(array.dtype, wanted):
+    if wanted.kind not in "iu" or np.can_cast(array.dtype, wanted):
         return
     limits = np.iinfo(dtype)
     for value in (int(array.min()), int(array.max())):

@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import glob
 import multiprocessing
+import runpy
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +30,7 @@ DRAWINGS = "examples/data/drawings/**/*.jpg"
 PROCESSES = 2
 BATCH = 32
 DRAIN_SECONDS = 0.3
+EXAMPLE_PARAMS = {"batch_size": 16}
 WRITTEN, FAST, BY_HAND = "as written", "accelerated", "by hand"
 
 
@@ -51,6 +53,12 @@ def one_shot() -> Any:
     dataset = pictures().map(lambda picture: (picture, tf.constant(1)))
     picture, label = tf.compat.v1.data.make_one_shot_iterator(dataset).get_next()
     return {"picture": tf.cast(picture, tf.uint8)}, tf.one_hot(label, 3)
+
+
+def drawings() -> Any:
+    """The input function of examples/legacy/drawings.py: decoded, flipped, shuffled row by row."""
+    example = runpy.run_path("examples/legacy/drawings.py")
+    return example["input_fn"](sorted(glob.glob(DRAWINGS, recursive=True)), True, EXAMPLE_PARAMS)
 
 
 def arrays() -> Any:
@@ -96,6 +104,8 @@ CASES: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "JPEG, serial map": (pictures, {}),
     "JPEG, one-shot iterator": (one_shot, {}),
     "JPEG, cache=memory, later epochs": (pictures, {"cache": "memory"}),
+    "examples/legacy/drawings.py": (drawings, {}),
+    "examples/legacy/drawings.py, cache=memory, later epochs": (drawings, {"cache": "memory"}),
     "arrays in the graph": (arrays, {}),
     "numpy_input_fn": (numpy_queue, {}),
     "Python map, processes=2": (python_map, {"processes": PROCESSES}),

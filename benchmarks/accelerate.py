@@ -2,7 +2,8 @@
 
 Each is read in a graph and a session, as the Estimator does it, in a process of its own that
 stands still while others run (benchmarks/standing.py), once a pair in rotating order: 0.3 s to
-drain what was ready, then the time that counts. Figures are batches/s, and ratios within the pairs.
+drain what was ready, then the time that counts. Figures are batches/s, and ratios within the pairs,
+the second of processor time, which a busy machine changes less.
 For maps that call Python a third variant tells what is possible in the same run: the same calls,
 shared out over as many processes by hand, without TensorFlow.
 """
@@ -13,6 +14,7 @@ import argparse
 import contextlib
 import glob
 import multiprocessing
+import os
 import runpy
 import statistics
 import time
@@ -22,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.cpu import tree_seconds
 from benchmarks.pairs import median_of_ratios, run_pairs
 from benchmarks.report import fill_section, machine, markdown_table, spell_machine, write_json
 from benchmarks.standing import Order, serve, standing
@@ -29,9 +32,15 @@ from benchmarks.standing import Order, serve, standing
 DRAWINGS = "examples/data/drawings/**/*.jpg"
 PROCESSES = 2
 BATCH = 32
+ROWS_A_FILE = 84
 DRAIN_SECONDS = 0.3
 EXAMPLE_PARAMS = {"batch_size": 16}
 WRITTEN, FAST, BY_HAND = "as written", "accelerated", "by hand"
+
+
+def files() -> list[str]:
+    # Some thousands of rows: an epoch of 48 would measure the start of epochs.
+    return sorted(glob.glob(DRAWINGS, recursive=True)) * ROWS_A_FILE
 
 
 def pictures() -> Any:
@@ -42,7 +51,7 @@ def pictures() -> Any:
         picture = tf.image.decode_jpeg(tf.io.read_file(name), channels=3)
         return tf.image.resize(picture, [128, 128])
 
-    names = sorted(glob.glob(DRAWINGS, recursive=True))
+    names = files()
     return tf.data.Dataset.from_tensor_slices(names).repeat().map(decode).batch(BATCH)
 
 
@@ -58,7 +67,7 @@ def one_shot() -> Any:
 def drawings() -> Any:
     """The input function of examples/legacy/drawings.py: decoded, flipped, shuffled row by row."""
     example = runpy.run_path("examples/legacy/drawings.py")
-    return example["input_fn"](sorted(glob.glob(DRAWINGS, recursive=True)), True, EXAMPLE_PARAMS)
+    return example["input_fn"](files(), True, EXAMPLE_PARAMS)
 
 
 def arrays() -> Any:
@@ -142,15 +151,16 @@ def opened(case: str, variant: str) -> Iterator[tuple[Step, int]]:
             yield lambda: session.run(step), size
 
 
-def rate(step: Step, seconds: float) -> float:
-    """Returns batches/s over `seconds`."""
-    count, start = 0, time.perf_counter()
+def run_for(step: Step, seconds: float) -> dict[str, float]:
+    """Returns batches/s over `seconds`, and milliseconds of processor time for each batch."""
+    count, start, used = 0, time.perf_counter(), tree_seconds(os.getpid())
     while True:
         step()
         count += 1
         passed = time.perf_counter() - start
         if passed >= seconds:
-            return count / passed
+            cpu_ms = 1000 * (tree_seconds(os.getpid()) - used) / count
+            return {"rate": count / passed, "cpu_ms": cpu_ms}
 
 
 def _variant(hello: Order) -> Callable[[Order], Order]:
@@ -159,22 +169,28 @@ def _variant(hello: Order) -> Callable[[Order], Order]:
 
     def run(order: Order) -> Order:
         del order
-        rate(step, DRAIN_SECONDS)
-        return {"rate": rate(step, hello["seconds"]), "graph_bytes": float(size)}
+        run_for(step, DRAIN_SECONDS)
+        return {**run_for(step, hello["seconds"]), "graph_bytes": float(size)}
 
     return run
 
 
 def table(results: dict[str, dict[str, list[dict[str, float]]]]) -> str:
-    header = ["input_fn", "variant", "batches/s", "graph, kB", "accelerated is … as fast"]
+    header = ["input_fn", "variant", "batches/s", "CPU ms a batch", "graph, kB"]
+    header += ["accelerated is … as fast", "by CPU time"]
     rows = []
     for case, by_variant in results.items():
-        fast = [run["rate"] for run in by_variant[FAST]]
+        fast = {key: [run[key] for run in by_variant[FAST]] for key in ("rate", "cpu_ms")}
         for variant, runs in by_variant.items():
             rates = [run["rate"] for run in runs]
-            ratio = "" if variant == FAST else str(median_of_ratios(fast, rates))
+            cpu = [run["cpu_ms"] for run in runs]
+            ratios = ["", ""]
+            if variant != FAST:
+                by_cpu = median_of_ratios(cpu, fast["cpu_ms"])
+                ratios = [str(median_of_ratios(fast["rate"], rates)), str(by_cpu)]
             size = "" if variant == BY_HAND else f"{runs[0]['graph_bytes'] / 1000:,.0f}"
-            rows.append([case, variant, f"{statistics.median(rates):,.1f}", size, ratio])
+            middle = f"{statistics.median(rates):,.1f}", f"{statistics.median(cpu):.2f}"
+            rows.append([case, variant, *middle, size, *ratios])
     return markdown_table(header, rows)
 
 
@@ -186,13 +202,13 @@ def main() -> None:
     parser.add_argument(
         "--write-docs", type=Path, help="the page whose section <!-- accelerate --> to fill"
     )
-    parser.add_argument("--case", choices=CASES, help="measure this one alone")
+    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES)
     parser.add_argument("--serve", action="store_true", help="measure one variant, on orders")
     arguments = parser.parse_args()
     if arguments.serve:
         serve(_variant)
     facts, results = machine(), {}
-    for case in [arguments.case] if arguments.case else CASES:
+    for case in arguments.cases:
         names = [WRITTEN, FAST, *([BY_HAND] if "processes" in CASES[case][1] else [])]
         hellos = {
             name: {"case": case, "variant": name, "seconds": arguments.seconds} for name in names

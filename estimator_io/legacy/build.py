@@ -151,7 +151,10 @@ def _spelled(function: LegacyFunction, result: Any) -> str:
 
 
 def _improve(blueprint: Blueprint, output: str, setting: Setting) -> list[Change]:
-    kept = [] if setting.cache is None else [setting.cache.insert(blueprint, output)]
+    kept = []
+    if setting.cache is not None:
+        as_written = setting.batch_size is None
+        kept = [setting.cache.insert(blueprint, output, batches=as_written)]
     return kept + improve(blueprint.nodes, output, setting)
 
 

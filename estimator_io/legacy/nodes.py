@@ -51,6 +51,14 @@ class Nodes:
             waiting += [node_of(given) for given in found[name].input]
         return [node for node in self.graph_def.node if node.name in found]
 
+    def takers(self, node: Any) -> list[Any]:
+        """Returns the nodes that take an output of `node`."""
+        return [
+            one
+            for one in self.graph_def.node
+            if any(node_of(name) == node.name for name in one.input)
+        ]
+
     def constant(self, tensor: str) -> Any:
         """Returns the value of a constant, None where `tensor` is computed."""
         node = self.by_name[node_of(tensor)]

@@ -38,7 +38,7 @@ def run(
     *,
     env: Mapping[str, str] | None = None,
     cwd: str | os.PathLike[str] = ROOT,
-    timeout: float = 240,
+    timeout: float = 280,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program to its end, as `subprocess.run` does with captured text."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as error:
@@ -219,7 +219,7 @@ def _become(request: dict[str, Any], streams: tuple[int, ...]) -> None:
     except BaseException:
         traceback.print_exc()
     finally:
-        threading._shutdown()  # type: ignore[attr-defined]
+        threading._shutdown()
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()

@@ -34,7 +34,7 @@ def python(
 
 
 def forked(
-    *arguments: str | Path, timeout: float = 240, **environment: str | None
+    *arguments: str | Path, timeout: float = 280, **environment: str | None
 ) -> subprocess.CompletedProcess[str]:
     """The same in a process that has TensorFlow loaded."""
     return forks.run(arguments, env=_variables(environment), cwd=os.getcwd(), timeout=timeout)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 import tensorflow as tf
 
+from tests import forks
 from tests.compat.test_distribution import free_ports
-from tests.conftest import ROOT
 
 SECONDS = 240
 ROWS = 46  # neither a multiple of the batch nor of the workers
@@ -107,28 +105,23 @@ def run(how, folder, workers):
     processes = []
     try:
         for index in range(workers):
-            environment = {**os.environ, "PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"}
+            environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
             if workers > 1:
                 task = {"type": "worker", "index": index}
                 environment["TF_CONFIG"] = json.dumps(
                     {"cluster": {"worker": addresses}, "task": task}
                 )
-            command = [sys.executable, "-c", PROGRAM, how, str(folder), str(ROWS)]
-            processes.append(
-                subprocess.Popen(
-                    command,
-                    env=environment,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    text=True,
-                )
-            )
-        outputs = [process.communicate(timeout=SECONDS)[0] for process in processes]
+            words = ["-c", PROGRAM, how, folder, str(ROWS)]
+            with open(folder / f"{index}.txt", "a") as printed:
+                processes.append(forks.start(words, env=environment, streams=(printed, printed)))
+        for process in processes:
+            process.wait(SECONDS)
     finally:
         for process in processes:
             process.kill()
             process.wait()
-    for output in outputs:
+    for index in range(workers):
+        output = (folder / f"{index}.txt").read_text()
         assert "DONE" in output, output[-3000:]
     return {
         mode: [

@@ -2,8 +2,6 @@
 
 import io
 import logging
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -16,7 +14,7 @@ from estimator_io import compat
 from estimator_io.errors import OptionError
 from estimator_io.hooks.step_times import StepTimes
 from estimator_io.hooks.step_watcher import Step
-from tests.conftest import ROOT
+from tests import forks
 
 v1 = tf.compat.v1
 
@@ -301,13 +299,7 @@ assert (steps >= waits).all()
 
 
 def test_an_estimator_is_watched_where_version_2_behavior_is_switched_off(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=250,
-    )
+    done = forks.run(["-c", PROGRAM, tmp_path])
     assert done.returncode == 0, done.stderr[-2000:]
 
 

@@ -64,9 +64,8 @@ def skipping_making(caching: Caching, order: Order, codec: Codec, rows: Skipping
     def stream() -> Any:
         return Plan(tuple(raw_calls(rows.add_lost))).build()
 
-    guarded = tf.function(
-        lambda number, raw: _guarded(number, raw, make=make, codec=codec, rows=rows)
-    )
+    told = {"make": make, "traced": tf.function(make), "codec": codec, "rows": rows}
+    guarded = tf.function(lambda number, raw: _guarded(number, raw, **told))
     take = functools.partial(source.located_take_calls, order)
 
     def row_of_number(number: Any) -> Any:
@@ -81,19 +80,24 @@ def skipping_making(caching: Caching, order: Order, codec: Codec, rows: Skipping
 
 
 @tf.autograph.experimental.do_not_convert
-def _guarded(number: Any, raw: Any, *, make: Any, codec: Codec, rows: SkippingRows) -> Any:
-    """Returns the row that `make` makes of `raw`, (where, row); zeros, and noted, if it fails."""
+def _guarded(
+    number: Any, raw: Any, *, make: Any, traced: Any, codec: Codec, rows: SkippingRows
+) -> Any:
+    """Returns the row that `make` makes of `raw`, (where, row); zeros, and noted, if it fails.
+
+    `traced` is `make` as a tf.function, in which AutoGraph converts what the user wrote.
+    """
     dataset: Any = tf.data.Dataset
     one = dataset.from_tensors(raw)
     spec = one.element_spec
-    tries = one.map(lambda where, row: (True, *make(where, row))).ignore_errors()
+    tries = one.map(lambda where, row: (True, *traced(where, row))).ignore_errors()
     none = dataset.range(1).map(lambda _: (False, *codec.no_row()))
     good, *values = tries.concatenate(none).take(1).get_single_element()
 
     def note(number: np.ndarray, *leaves: np.ndarray) -> np.bool_:
         error = failure_of(make, spec, leaves)
-        told = Note(int(number), int(leaves[0]), text_of_failure(error))
-        rows.add(told, lasting=is_lasting(error))
+        bad = Note(int(number), int(leaves[0]), text_of_failure(error))
+        rows.add(bad, lasting=is_lasting(error))
         return np.True_
 
     def noted() -> Any:
@@ -129,7 +133,8 @@ def _raw_stream(source: Source, order: Order) -> Any:
 @tf.autograph.experimental.do_not_convert
 def _raw_blocks(blocks: Any, *, take: Callable[[], list[Call]]) -> Any:
     """Returns the raw rows of blocks of row numbers, of a source with random access."""
-    for call in take():
+    calls: Any = take()
+    for call in calls:
         blocks = getattr(blocks, call.method)(*resolve(call.args), **resolve(call.kwargs))
     return blocks
 

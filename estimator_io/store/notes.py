@@ -63,6 +63,7 @@ class Notes:
     def __init__(self) -> None:
         self._rows: dict[int, Note] = {}
         self._lost: dict[int, Note] = {}
+        self._numbers = np.zeros(0, np.int64)  # of the rows, for whole blocks at once
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -75,6 +76,8 @@ class Notes:
             if key in known:
                 return False
             known[key] = note
+            if note.row is not None:
+                self._numbers = np.append(self._numbers, note.row)
         return True
 
     def of(self, row: int) -> Note | None:
@@ -89,9 +92,7 @@ class Notes:
 
     def noted(self, rows: np.ndarray) -> np.ndarray:
         """Returns on which of `rows` there is a note, bool [rows]."""
-        if not self._rows:
-            return np.zeros(len(rows), bool)
-        return np.fromiter((row in self._rows for row in rows.tolist()), bool, len(rows))
+        return np.isin(rows, self._numbers)
 
     def look(self) -> None:
         """Looks for what other processes have noted."""

@@ -39,7 +39,7 @@ def is_lasting(error: BaseException | None) -> bool:
     """
     if not isinstance(error, tf.errors.OpError) or isinstance(error, _OF_THE_MOMENT):
         return False
-    return _OF_PYTHON.search(error.message) is None
+    return _OF_PYTHON.search(str(getattr(error, "message", error))) is None
 
 
 class SkippingRows:
@@ -147,7 +147,7 @@ class SkippingRows:
     def _bad(self, rows: np.ndarray) -> np.ndarray:
         bad = self._rows.notes.noted(rows)
         if bad.any():
-            bad &= ~self._rows.present(rows)  # one that somebody has made after all
+            bad[bad] = ~self._rows.present(rows[bad])  # some that somebody has made after all
         if self._own:
-            bad |= np.fromiter((row in self._own for row in rows.tolist()), bool, len(rows))
+            bad |= np.isin(rows, list(self._own))
         return bad

@@ -87,7 +87,7 @@ def test_bad_rows_are_tried_once_and_are_bad_in_each_call(tmp_path, draw):
         tries.append(count() - before)
     # A look before training takes the first rows, and a bad row is run again alone for its error.
     assert max(tries[0][3], tries[0][11]) <= 4
-    assert not tries[1]
+    assert tries[1][3] == tries[1][11] == 0
     strict = kept.replace(on_error="raise")
     with pytest.raises(tf.errors.OpError, match=r"(3|11) is refused"):
         draw(lambda: strict("eval"))
@@ -142,14 +142,17 @@ def test_a_block_of_bad_rows_alone_and_the_last_partial_batch(tmp_path, draw):
     def parse(features):
         good = tf.debugging.Assert(features["x"] >= 6, ["refused"])
         with tf.control_dependencies([good]):
-            return {"x": tf.identity(features["x"])}
+            x = tf.identity(features["x"])
+        if x > 8:  # which AutoGraph converts
+            x = x + 100
+        return {"x": x}
 
     fn = estimator_io.input_fn(
         {"x": np.arange(11)}, parse=parse, batch_size=2, on_error="skip", cache="memory", epochs=1
     )
-    assert [b["x"].tolist() for b in draw(lambda: fn("eval"))] == [[6, 7], [8, 9], [10]]
+    assert [b["x"].tolist() for b in draw(lambda: fn("eval"))] == [[6, 7], [8, 109], [110]]
     dropping = fn.replace(drop_remainder=True, shuffle=False)
-    assert [b["x"].tolist() for b in draw(lambda: dropping("train"))] == [[6, 7], [8, 9]]
+    assert [b["x"].tolist() for b in draw(lambda: dropping("train"))] == [[6, 7], [8, 109]]
 
 
 def test_the_printed_program_skips_where_the_pipeline_caches(tmp_path):

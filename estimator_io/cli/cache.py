@@ -66,6 +66,8 @@ def _list(arguments: argparse.Namespace) -> int:
         print(f"  source    {manifest.get('source')}")
         print(f"  parse     {manifest.get('parse')}, TensorFlow {manifest.get('tensorflow')}")
         print(f"  rows      {facts.rows:,} of {total}{share}")
+        if facts.skipped:
+            print(f"  skipped   {facts.skipped:,} that cannot be made")
         print(
             f"  counted   {counts.get('read', 0):,} hits, {counts.get('made', 0):,} made,"
             f" {counts.get('dropped', 0):,} not kept, {counts.get('damaged', 0):,} damaged"

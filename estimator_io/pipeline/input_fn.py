@@ -78,7 +78,7 @@ class InputFn:
         mode_blind: bool = False,
         drawn_seed: int | None = None,
     ) -> None:
-        if options.located and not source.tells_rows:
+        if (options.located or options.skips) and not source.tells_rows:
             source.located_calls(Order(shuffle=False, epochs=1, seed=0, buffer_size=1), None)
         if options.key is not None and options.cache is not None and not source.random_access:
             raise OptionError(

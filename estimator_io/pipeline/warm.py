@@ -63,7 +63,8 @@ def warm(input_fn: Any) -> tuple[int, int]:
             " and with a parse or files to decode."
         )
     # What comes behind the cache need not run.
-    options = dataclasses.replace(options, cache_fill="complete", filter=None, flat_map=None)
+    others = {"filter": None, "flat_map": None, "key": None}
+    options = dataclasses.replace(options, cache_fill="complete", **others)
     request = input_fn.for_mode("eval").request("eval", {"batch_size": options.batch_size or 1})
     dataset: Any = Plan(tuple(stages.row_calls(source, options, request))).build()
     counted: Any = dataset.map(lambda *_: 1).batch(BLOCK_ROWS).prefetch(1)

@@ -178,7 +178,8 @@ def test_the_printed_program_gives_the_same_rows_without_workers():
     def shift(row, seed):
         return {**row, "x": row["x"] + seed[1]}
 
-    for options in ({}, {"filter": lambda row: row["x"] > 4}):
+    keyed = {"key": True, "on_error": "skip"}
+    for options in ({}, {"filter": lambda row: row["x"] > 4}, keyed):
         fn = make(parse=parse, augment=shift, shuffle=True, **options)
         scope = {}
         text = fn.source_code()

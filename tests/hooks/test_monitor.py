@@ -15,7 +15,6 @@ from estimator_io.errors import OptionError
 from estimator_io.hooks.step_times import StepTimes
 from estimator_io.hooks.steps import Steps
 from tests import forks
-from tests.conftest import ROOT
 
 v1 = tf.compat.v1
 

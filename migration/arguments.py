@@ -8,8 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from estimator_io import InputFn
 from estimator_io.errors import OptionError
+from estimator_io.pipeline.input_fn import StagedInputFn
 from migration.fitting.batches import Batches
 from migration.loop.hooks import callbacks_of
 from migration.loop.keras_state import updates_of
@@ -92,7 +92,7 @@ def fit_arguments(
     """
     check_train_spec(train_spec)
     max_steps, input_fn = train_spec.max_steps, train_spec.input_fn
-    if max_steps is not None and repeat and isinstance(input_fn, InputFn):
+    if max_steps is not None and repeat and isinstance(input_fn, StagedInputFn):
         input_fn = input_fn.replace(epochs=None)
     batches = Batches(
         model,

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from estimator_io import InputFn
 from estimator_io.errors import OptionError
+from estimator_io.pipeline.input_fn import StagedInputFn
 from migration.tensors import dataset_of_tensors
 
 __all__ = ["to_dataset"]
@@ -54,7 +55,7 @@ def to_dataset(
       >>> [b.tolist() for b in migration.to_dataset(input_fn, "eval").as_numpy_iterator()]
       [[0, 1], [2]]
     """
-    if isinstance(input_fn, InputFn):
+    if isinstance(input_fn, StagedInputFn):
         return input_fn.dataset(mode, params)
     given = {"mode": mode, "params": dict(params or {}), "config": config}
     call = functools.partial(input_fn, **_accepted(input_fn, given))

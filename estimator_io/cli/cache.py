@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises:
       StoreError: the folder is no store, or a damaged one.
-      OptionError: the target is no InputFn with a cache.
+      OptionError: the target cannot be loaded, or is no InputFn with a cache.
     """
     actions = {"ls": _list, "verify": _verify, "warm": _warm, "rm": _remove}
     return actions[arguments.action](arguments)
@@ -100,9 +100,10 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _warm(arguments: argparse.Namespace) -> int:
-    from estimator_io.pipeline.warm import load_input_fn, warm
+    from estimator_io.cli.targets import load_target
+    from estimator_io.pipeline.warm import warm
 
-    kept, total = warm(load_input_fn(arguments.target))
+    kept, total = warm(load_target(arguments.target))
     print(f"{kept:,} of {total:,} rows are kept")
     return 0 if kept == total else 1
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from estimator_io.errors import OptionError
 from estimator_io.pipeline.build import build_checked
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.pipeline.memory import within_limit
 from estimator_io.plan.calls import Call, Plan
 from estimator_io.position.iterator import Beginnings
@@ -53,12 +53,13 @@ class PositionCallback(_Callback):
       OptionError: the pipeline has position="restart", or it is no InputFn.
     """
 
-    def __init__(self, input_fn: InputFn, folder: str) -> None:
+    def __init__(self, input_fn: StagedInputFn, folder: str) -> None:
         super().__init__()
-        if not hasattr(input_fn, "options") or not hasattr(input_fn, "request"):
+        if not isinstance(input_fn, StagedInputFn):
             raise OptionError(
-                f"PositionCallback takes an InputFn. Received: {type(input_fn).__name__}. Give it"
-                " the InputFn itself, and to fit its dataset()."
+                f"PositionCallback takes an InputFn. Received: {type(input_fn).__name__}. Expected:"
+                " one that a factory made, itself, and its dataset() for fit; an accelerated"
+                " function begins each call where it begins by itself."
             )
         if input_fn.options.position == "restart":
             raise OptionError(

@@ -13,7 +13,10 @@ __all__ = ["PYTHON_OPERATIONS", "Nodes", "function_name", "node_of"]
 
 # Stateful for TensorFlow, which must not compute them beforehand; but each run gives the same.
 _REPEATABLE = frozenset(
-    {"Assert", "ReadFile", "MatchingFiles", "LookupTableFindV2", "TensorSummary"}
+    {
+        *("Assert", "LookupTableFindV2", "LookupTableSizeV2", "MatchingFiles", "ReadFile"),
+        "TensorSummary",
+    }
 )
 PYTHON_OPERATIONS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 

@@ -48,12 +48,14 @@ class Setting:
       workers: worker processes for maps that call Python; None leaves these as they are.
       cache: where rows are kept; None keeps none.
       batch_size: rows of a batch in place of those of the function; None leaves them.
+      served: the service that the pipeline runs in; None for this process.
     """
 
     num_parallel_calls: int = AUTOTUNE
     workers: Any = None
     cache: Any = None
     batch_size: int | None = None
+    served: Any = None
 
     @property
     def threads(self) -> int:

@@ -7,9 +7,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from estimator_io import InputFn
 from estimator_io.errors import SourceError, StructureError
 from estimator_io.hooks.position import PositionCallback
+from estimator_io.pipeline.input_fn import StagedInputFn
 from migration.datasets import to_dataset
 from migration.fitting.features import match_features
 from migration.fitting.labels import match_labels
@@ -129,9 +129,9 @@ class Batches:
         return to_dataset(input_fn, mode, params=self._params, config=self._config)
 
 
-def _continuing(input_fn: Any, params: Mapping[str, Any] | None) -> InputFn | None:
+def _continuing(input_fn: Any, params: Mapping[str, Any] | None) -> StagedInputFn | None:
     """Returns the InputFn whose training goes on at its position; None for what starts over."""
-    if not isinstance(input_fn, InputFn) or input_fn.options.position == "restart":
+    if not isinstance(input_fn, StagedInputFn) or input_fn.options.position == "restart":
         return None
     request = input_fn.request("train", params)
     if request.mode_blind:

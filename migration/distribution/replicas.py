@@ -42,7 +42,10 @@ def distributed(model: Any, make: Callable[[Any], tf.data.Dataset]) -> Any:
 
 
 def prepare(model: Any, element_spec: Any) -> None:
-    """Lets fit and evaluate of Keras 3 run with several workers; others are left as they are.
+    """Lets fit run with several replicas and report the loss that they had together.
+
+    Keras 2.15 adds up what the replicas report, although each reports the metrics of all: the loss
+    would be too high by their number. The first one's is taken.
 
     Keras 3 (seen in 3.15) fails there twice, before and behind the first step. It hands the whole
     first batch to `strategy.reduce`, which takes one tensor and not a structure of features and
@@ -54,7 +57,12 @@ def prepare(model: Any, element_spec: Any) -> None:
       model: a compiled keras.Model.
       element_spec: of its batches: (features, labels) or (features, labels, weights).
     """
-    if not hasattr(model, "_symbolic_build") or _is_prepared(model):
+    if not hasattr(model, "_symbolic_build"):
+        own = type(model).train_step is not tf.keras.Model.train_step
+        if model.distribute_reduction_method == "auto" and not own:
+            model.distribute_reduction_method = "first"
+        return
+    if _is_prepared(model):
         return
     with model.distribute_strategy.scope():
         model._symbolic_build(data_batch=element_spec)

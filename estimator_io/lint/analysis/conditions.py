@@ -8,6 +8,7 @@ from estimator_io.lint.analysis.values import (
     UNKNOWN,
     Constant,
     Dataset,
+    Made,
     Path,
     Tuple,
     Unknown,
@@ -74,7 +75,7 @@ def merge(first: Value, second: Value) -> Value:
         if len(first.items) == len(second.items):
             return Tuple(tuple(map(merge, first.items, second.items)))
         return UNKNOWN
-    if type(first) is type(second) and not isinstance(first, Constant):
+    if type(first) is type(second) and not isinstance(first, (Constant, Made)):
         return first
     return first if first == second else UNKNOWN
 

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 
+from estimator_io.lint.analysis.names import Names
 from estimator_io.lint.analysis.ops import DISTINCTIVE
 from estimator_io.lint.analysis.values import Call, Dataset, Function, Path, Value
 
@@ -89,7 +90,6 @@ class Program:
       symbol_calls: calls of TensorFlow's functions.
       inner: functions that a pipeline applies to its elements.
       imports: the top-level packages that the file imports.
-      autotune: how the file can spell tf.data.AUTOTUNE; None where it cannot.
       returned: the pipelines that a function returns, by function.
     """
 
@@ -105,7 +105,6 @@ class Program:
         self.symbol_calls: list[SymbolCall] = []
         self.inner: set[ast.AST] = set()
         self.imports: set[str] = set()
-        self.autotune: str | None = None
         self.returned: dict[ast.AST, list[Path]] = {}
         self.input_functions: dict[ast.AST, set[str]] = {}
         self._recorded = _Recorded()
@@ -139,6 +138,11 @@ class Program:
     def is_open(self, path: Path) -> bool:
         """Tells whether code outside the file may add to a pipeline."""
         return path.key in self._recorded.escaped
+
+    @functools.cached_property
+    def names(self) -> Names:
+        """Which names each place can read."""
+        return Names(self.tree)
 
     @functools.cached_property
     def pipelines(self) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 def _expression(walker: Walker, node: ast.Expr, scope: Scope) -> None:
     if not isinstance(node.value, ast.Constant):
         value = expressions.evaluate(walker, node.value, scope)
-        if isinstance(value, Dataset):
+        if isinstance(value, Dataset) and not walker.awaits_error:
             expressions.note_discard(walker, node.value, value)
 
 
@@ -106,13 +107,23 @@ def _while(walker: Walker, node: ast.While, scope: Scope) -> None:
     walker.block(node.orelse, scope)
 
 
+_AWAITS_ERROR = re.compile(r"raises|warns|suppress|deprecated_call", re.IGNORECASE)
+
+
 def _with(walker: Walker, node: ast.With | ast.AsyncWith, scope: Scope) -> bool:
+    before = walker.awaits_error
     for entered in node.items:
         value = expressions.evaluate(walker, entered.context_expr, scope)
         if entered.optional_vars is not None:
             unknown = UNKNOWN if isinstance(value, Symbol) else value
             walker.bind(entered.optional_vars, unknown, scope)
-    return walker.block(node.body, scope)
+        called = getattr(entered.context_expr, "func", None)
+        name = getattr(called, "attr", getattr(called, "id", ""))
+        walker.awaits_error |= bool(_AWAITS_ERROR.search(name))
+    try:
+        return walker.block(node.body, scope)
+    finally:
+        walker.awaits_error = before
 
 
 def _try(walker: Walker, node: ast.Try, scope: Scope) -> bool:

@@ -58,6 +58,7 @@ class Walker:
       program: what was found so far.
       function: the function that is being followed.
       usage: how the Estimator uses what is being followed; "" outside.
+      awaits_error: whether what is followed is called for the error that it raises.
       known: the tests whose outcome is known here.
       returns: what the function has returned so far.
     """
@@ -66,6 +67,7 @@ class Walker:
         self.program = Program(tree, text)
         self.function: FunctionNode | None = None
         self.usage = ""
+        self.awaits_error = False
         self.known: dict[str, bool] = {}
         self._lines = self.program.lines
         self._queue: list[Function] = []
@@ -82,7 +84,6 @@ class Walker:
         self._find_watched_names()
         scope = Scope(None)
         self.block(self.program.tree.body, scope)
-        self._find_autotune(scope)
         position = 0
         while position < len(self._queue):
             function = self._queue[position]
@@ -108,18 +109,6 @@ class Walker:
                     self._watched_names.add(node.name)
                     del pending[node]
                     changed = True
-
-    def _find_autotune(self, scope: Scope) -> None:
-        for name, value in scope.names.items():
-            if not isinstance(value, Symbol):
-                continue
-            if value.name in ("tensorflow.data.AUTOTUNE", "tensorflow.data.experimental.AUTOTUNE"):
-                self.program.autotune = name
-                return
-            if value.name == "tensorflow":
-                self.program.autotune = f"{name}.data.AUTOTUNE"
-            elif value.name == "tensorflow.data" and self.program.autotune is None:
-                self.program.autotune = f"{name}.AUTOTUNE"
 
     # Functions
 

@@ -172,12 +172,23 @@ class Program:
             return True
         if _LOOKALIKES & self.imports or not self.mentions_tensorflow:
             return False
+        if self._defines_lookalike:
+            return False
         ops = set(path.ops())
         if ops & {"prefetch", "interleave", "with_options", "padded_batch"}:
             return True
         if any(_says_parallel(call) for call in path.calls):
             return True
         return len(ops & DISTINCTIVE) + (len(ops & {"repeat", "map"}) > 0) >= 2
+
+    @functools.cached_property
+    def _defines_lookalike(self) -> bool:
+        """Whether a class of the file has a Dataset's methods and is none."""
+        return any(
+            isinstance(node, ast.ClassDef)
+            and len(DISTINCTIVE & {getattr(s, "name", "") for s in node.body}) >= 2
+            for node in self.tree.body
+        )
 
     @functools.cached_property
     def gives_up_order(self) -> bool:

@@ -212,6 +212,9 @@ class Walker:
         for part in parts(result):
             if isinstance(part, Dataset):
                 self.program.returned.setdefault(node, []).extend(part.paths)
+                if _may_add(node):
+                    for path in part.paths:
+                        self.program.mark_escaped(path)
         return result
 
     # Statements
@@ -276,6 +279,21 @@ def _functions_in(statements: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.
         for field in ("handlers", "cases"):
             for part in getattr(statement, field, []):
                 yield from _functions_in(part.body)
+
+
+_KEEPS_RESULTS = frozenset(
+    {"staticmethod", "classmethod", "property", "cached_property", "lru_cache", "cache"}
+    | {"abstractmethod", "override", "function", "wraps"}
+)
+
+
+def _may_add(function: ast.AST) -> bool:
+    """Tells whether a decorator may go on with the Dataset that a function returns."""
+    for decorator in getattr(function, "decorator_list", ()):
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if getattr(called, "attr", getattr(called, "id", "")) not in _KEEPS_RESULTS:
+            return True
+    return False
 
 
 def _positional(signature: ast.arguments) -> list[ast.arg]:

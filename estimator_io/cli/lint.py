@@ -44,6 +44,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--grade", help="the least grade reported: wrong, slow or style (default)")
     parser.add_argument("--exclude", metavar="PATTERNS", help="files and folders to leave out")
     parser.add_argument(
+        "--force-exclude",
+        action="store_true",
+        help="leave files out too that are named, as pre-commit names them",
+    )
+    parser.add_argument(
         "--format", default="text", choices=["text", "json", "github", "sarif"], dest="output"
     )
     parser.add_argument(
@@ -74,6 +79,16 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
       OptionError: an option or a setting has a value that cannot be, or LibCST is missing.
     """
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `| head`: who reads has enough; exit as if nothing was left to say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
+
+
+def _run(arguments: argparse.Namespace) -> int:
     if arguments.explain is not None:
         return _explain(arguments.explain)
     if not arguments.paths:
@@ -85,7 +100,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     settings = _settings(arguments)
     stdin_text = _read_stdin() if "-" in arguments.paths else None
-    paths = list(linter.python_files([p for p in arguments.paths if p != "-"], settings))
+    named = [path for path in arguments.paths if path != "-"]
+    if arguments.force_exclude:
+        named = [path for path in named if not settings.excludes_file(path)]
+    paths = list(linter.python_files(named, settings))
     if arguments.fix:
         reports = _fix(paths, settings, arguments, stdin_text)
     else:

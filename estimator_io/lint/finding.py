@@ -39,9 +39,9 @@ class Edit:
     """One change of source code.
 
     Attributes:
-      kind: "argument" sets a keyword of the call at `span`, "append" calls a method on the
-        expression at `span`, "assign" gives the statement whose expression is at `span` back to
-        the name that it starts from.
+      kind: "argument" sets a keyword of the call at `span`, "replace" writes another expression
+        at `span`, "append" calls a method on the expression at `span`, "assign" gives the
+        statement whose expression is at `span` back to the name that it starts from.
       span: the expression that changes.
       name: the keyword, the method, or the name to assign to.
       value: the source of the argument.

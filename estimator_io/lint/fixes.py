@@ -5,6 +5,7 @@ LibCST is needed here alone: `pip install 'estimator-io[lint]'`.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Iterable
 
@@ -17,7 +18,7 @@ from estimator_io.lint.settings import Settings
 
 __all__ = ["Fixed", "apply_edits", "fix_text"]
 
-_MOST_ROUNDS = 8
+_MOST_ROUNDS = 40
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,36 +47,33 @@ def fix_text(text: str, path: str, settings: Settings, unsafe: bool = False) -> 
     """
     count = 0
     report = lint_text(text, path, settings)
+    given_up: set[str] = set()
     for _ in range(_MOST_ROUNDS):
-        wanted = [f for f in report.findings if f.fix is not None and (f.fix.safe or unsafe)]
-        edits = {edit for finding in wanted if finding.fix for edit in finding.fix.edits}
-        if not edits:
+        wanted = _mendable(report, unsafe)
+        code = next((f.code for f in wanted if f.code not in given_up), None)
+        if code is None:
             break
+        edits = {edit for f in wanted if f.code == code and f.fix for edit in f.fix.edits}
         try:
             changed = apply_edits(text, edits)
         except cst.ParserSyntaxError:  # Python may know syntax that LibCST does not yet
             break
-        if changed == text:
-            break
         after = lint_text(changed, path, settings)
-        if after.error:  # never leave a file behind that Python cannot read
-            break
-        mended = _mended(wanted, after)
-        if not mended:
-            break
-        text, report, count = changed, after, count + mended
+        before, left = _by_code(wanted), _by_code(_mendable(after, unsafe))
+        # Never leave a file behind that Python cannot read, nor an edit that mends nothing.
+        if changed == text or after.error or left[code] >= before[code]:
+            given_up.add(code)
+            continue
+        text, report, count = changed, after, count + (before - left).total()
     return Fixed(text, count, report)
 
 
-def _mended(wanted: Iterable[Finding], after: Report) -> int:
-    left = [finding.code for finding in after.findings]
-    count = 0
-    for finding in wanted:
-        if finding.code in left:
-            left.remove(finding.code)
-        else:
-            count += 1
-    return count
+def _mendable(report: Report, unsafe: bool) -> list[Finding]:
+    return [f for f in report.findings if f.fix is not None and (f.fix.safe or unsafe)]
+
+
+def _by_code(findings: Iterable[Finding]) -> collections.Counter[str]:
+    return collections.Counter(finding.code for finding in findings)
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
@@ -106,6 +104,14 @@ class _Editor(cst.CSTTransformer):
         span = Span(start.line, start.column, end.line, end.column)
         return [edit for edit in self._edits.get(span, ()) if edit.kind in kinds]
 
+    def on_leave(
+        self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT
+    ) -> cst.CSTNodeT | cst.RemovalSentinel | cst.FlattenSentinel[cst.CSTNodeT]:
+        if isinstance(original_node, cst.BaseExpression):
+            for edit in self._at(original_node, "replace"):
+                return cst.ensure_type(cst.parse_expression(edit.value), cst.BaseExpression)  # type: ignore[return-value]
+        return super().on_leave(original_node, updated_node)
+
     def leave_Call(  # noqa: N802 (LibCST looks it up by this name)
         self, original_node: cst.Call, updated_node: cst.Call
     ) -> cst.BaseExpression:
@@ -133,8 +139,6 @@ def _with_argument(call: cst.Call, name: str, value: str) -> cst.Call:
         if argument.keyword is not None and argument.keyword.value == name:
             arguments[number] = argument.with_changes(value=expression)
             return call.with_changes(args=arguments)
-    if name == "buffer_size" and len(arguments) == 1 and arguments[0].keyword is None:
-        return call.with_changes(args=[arguments[0].with_changes(value=expression)])
     new = cst.Arg(
         expression,
         keyword=cst.Name(name),

@@ -109,8 +109,26 @@ def span_of(program: Program, node: ast.AST) -> Span:
     return Span(line, program.column(line, start), end_line, program.column(end_line, end))
 
 
-def argument(program: Program, node: ast.AST, name: str, value: str, safe: bool = True) -> Fix:
-    """Returns the fix that sets a keyword of a call."""
+def argument(
+    program: Program,
+    node: ast.AST,
+    name: str,
+    value: str,
+    safe: bool = True,
+    given: ast.expr | None = None,
+) -> Fix:
+    """Returns the fix that sets an argument of a call.
+
+    Args:
+      program: the file.
+      node: the call.
+      name: the parameter.
+      value: the source of what it becomes.
+      safe: whether the elements stay as they are.
+      given: the expression that the call gives to the parameter now, where it gives one.
+    """
+    if given is not None and given in getattr(node, "args", ()):
+        return Fix((Edit("replace", span_of(program, given), name, value),), safe)
     return Fix((Edit("argument", span_of(program, node), name, value),), safe)
 
 

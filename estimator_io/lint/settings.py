@@ -76,6 +76,10 @@ class Settings:
             return name not in (".", "..")
         return any(self._matches(path, pattern) for pattern in self.exclude)
 
+    def excludes_file(self, path: str) -> bool:
+        """Tells whether a file that is named is left out by `exclude`, or by a folder above it."""
+        return any(self._matches(path, pattern) for pattern in (*DEFAULT_EXCLUDE, *self.exclude))
+
     def _matches(self, path: str, pattern: str) -> bool:
         relative = PurePosixPath(os.path.relpath(path, self.root).replace(os.sep, "/"))
         spelled = pattern.rstrip("/")

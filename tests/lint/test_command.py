@@ -1,6 +1,7 @@
 """`estimator-io lint`: exit codes, formats, standard input, fixes, explanations, no TensorFlow."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -82,6 +83,28 @@ def test_options_go_before_the_settings_of_the_project(write, capsys):
     assert main(["lint", "src", "--ignore", "EIO1"]) == 1
     assert main(["lint", "src", "--ignore", "EIO1", "--exclude", "src"]) == 0
     assert main(["lint", ".", "--ignore", "EIO1", "--exclude", "src"]) == 0
+
+
+def test_a_named_file_that_is_excluded_is_left_out_only_when_forced(write, capsys):
+    write("pyproject.toml", '[tool.estimator-io.lint]\nexclude = ["old"]\n')
+    write("old/a.py", WRONG)
+    write("build/b.py", WRONG)
+    assert main(["lint", "old/a.py", "build/b.py"]) == 1
+    assert main(["lint", "old/a.py", "build/b.py", "--force-exclude"]) == 0
+    assert capsys.readouterr().err.endswith("0 files, 0 findings\n")
+
+
+@pytest.mark.parametrize("arguments", [("-",), ("--explain", "EIO101")])
+def test_a_reader_that_has_enough_is_no_fault(arguments):
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "estimator_io.cli.main", "lint", *arguments],
+        input=WRONG.encode(), stdout=write, stderr=subprocess.PIPE, cwd=ROOT, timeout=300,
+    )  # fmt: skip
+    os.close(write)
+    assert b"Traceback" not in done.stderr
+    assert b"BrokenPipe" not in done.stderr
 
 
 def test_json_has_an_object_for_each_finding(write, capsys):

@@ -91,6 +91,11 @@ def grade_of(code, source):
         ("unknown", "style"),
         ("lambda r: tf.image.random_flip_left_right(r)", "slow"),
         ("lambda r: tf.random.uniform([])", "slow"),
+        ("lambda r: tf.nn.dropout(r, 0.5)", "slow"),
+        ("lambda r: tf.Variable(0).assign_add(r)", "slow"),
+        ("lambda r: tf.debugging.check_numerics(r, 'x')", "slow"),
+        ("tf.keras.layers.RandomFlip()", "slow"),
+        ("tf.keras.layers.Rescaling(0.5)", "style"),
         ("lambda r: tf.py_function(read, [r], tf.float32)", "slow"),
     ],
 )

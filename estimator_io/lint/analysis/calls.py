@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from estimator_io.lint.analysis import datasets, estimators, expressions
+from estimator_io.lint.analysis.effects import draws, made_by
 from estimator_io.lint.analysis.ops import APPLIED, FILE_READERS, ITERATORS, METHODS, SOURCES
 from estimator_io.lint.analysis.program import SymbolCall
 from estimator_io.lint.analysis.symbols import last
@@ -20,6 +21,7 @@ from estimator_io.lint.analysis.values import (
     Function,
     InMemory,
     Instance,
+    Made,
     Scope,
     Symbol,
     Tensors,
@@ -146,6 +148,8 @@ def _unresolved(walker: Walker, node: ast.Call, name: str, scope: Scope) -> Valu
         _escape(walker, [*positional, *keywords.values()])
     if name == "range":
         return InMemory()
+    if name == "iter" and positional and isinstance(positional[0], Dataset):
+        return DatasetIterator(positional[0], node)
     if name in _PASSES_ON and positional:
         if name == "zip":
             return Tuple(tuple(positional))
@@ -181,7 +185,7 @@ def _symbol(walker: Walker, node: ast.Call, name: str, scope: Scope) -> Value:
         given = [p for v in [*positional, *keywords.values()] for p in parts(v)]
         return InMemory(loaded=any(isinstance(p, InMemory) and p.loaded for p in given))
     _escape(walker, [*positional, *keywords.values()])
-    return UNKNOWN
+    return made_by(name)
 
 
 def _partial(positional: list[Value], keywords: dict[str, Value]) -> Value:
@@ -226,6 +230,15 @@ def _tensorflow(walker: Walker, node: ast.Call, name: str, scope: Scope) -> Valu
     if short in _TO_TENSOR and positional:
         return positional[0]
     _escape(walker, [*positional, *keywords.values()])
+    return _random_layer(positional) if short == "Sequential" else made_by(name)
+
+
+def _random_layer(layers: list[Value]) -> Value:
+    """Returns the layer of a model that draws random numbers: the model does as it does."""
+    for value in layers:
+        for part in parts(value):
+            if isinstance(part, Made) and draws(f"{part.name}.__call__"):
+                return part
     return UNKNOWN
 
 

@@ -8,13 +8,23 @@ from estimator_io.lint.analysis.values import (
     UNKNOWN,
     Constant,
     Dataset,
+    Made,
     Path,
     Tuple,
     Unknown,
     Value,
 )
 
-__all__ = ["MAX_PATHS", "compatible", "condition_of", "join", "merge", "unique"]
+__all__ = [
+    "MAX_PATHS",
+    "compatible",
+    "condition_of",
+    "either",
+    "join",
+    "merge",
+    "tag",
+    "unique",
+]
 
 MAX_PATHS = 12
 """Ways followed for one Dataset; what a longer list of branches would add is left out."""
@@ -74,18 +84,19 @@ def merge(first: Value, second: Value) -> Value:
         if len(first.items) == len(second.items):
             return Tuple(tuple(map(merge, first.items, second.items)))
         return UNKNOWN
-    if type(first) is type(second) and not isinstance(first, Constant):
+    if type(first) is type(second) and not isinstance(first, (Constant, Made)):
         return first
     return first if first == second else UNKNOWN
 
 
-def _tag(value: Value, condition: Condition) -> Value:
+def tag(value: Value, condition: Condition) -> Value:
+    """Returns a value with its paths marked by the condition under which they run."""
     if isinstance(value, Dataset):
         text, outcome = condition
         possible = [p for p in value.paths if (text, not outcome) not in p.conditions]
         return Dataset(tuple(Path(p.calls, p.conditions | {condition}) for p in possible))
     if isinstance(value, Tuple):
-        return Tuple(tuple(_tag(item, condition) for item in value.items))
+        return Tuple(tuple(tag(item, condition) for item in value.items))
     return value
 
 
@@ -101,5 +112,13 @@ def join(
         if other is None:
             joined[name] = value
             continue
-        joined[name] = merge(_tag(value, (text, outcome)), _tag(other, (text, not outcome)))
+        joined[name] = merge(tag(value, (text, outcome)), tag(other, (text, not outcome)))
+    return joined
+
+
+def either(first: dict[str, Value], second: dict[str, Value]) -> dict[str, Value]:
+    """Returns the names behind two ways that nothing tells apart."""
+    joined = {**second, **first}
+    for name in first.keys() & second.keys():
+        joined[name] = merge(first[name], second[name])
     return joined

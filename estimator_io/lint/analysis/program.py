@@ -7,6 +7,7 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 
+from estimator_io.lint.analysis.names import Names
 from estimator_io.lint.analysis.ops import DISTINCTIVE
 from estimator_io.lint.analysis.values import Call, Dataset, Function, Path, Value
 
@@ -89,7 +90,6 @@ class Program:
       symbol_calls: calls of TensorFlow's functions.
       inner: functions that a pipeline applies to its elements.
       imports: the top-level packages that the file imports.
-      autotune: how the file can spell tf.data.AUTOTUNE; None where it cannot.
       returned: the pipelines that a function returns, by function.
     """
 
@@ -105,7 +105,6 @@ class Program:
         self.symbol_calls: list[SymbolCall] = []
         self.inner: set[ast.AST] = set()
         self.imports: set[str] = set()
-        self.autotune: str | None = None
         self.returned: dict[ast.AST, list[Path]] = {}
         self.input_functions: dict[ast.AST, set[str]] = {}
         self._recorded = _Recorded()
@@ -141,6 +140,11 @@ class Program:
         return path.key in self._recorded.escaped
 
     @functools.cached_property
+    def names(self) -> Names:
+        """Which names each place can read."""
+        return Names(self.tree)
+
+    @functools.cached_property
     def pipelines(self) -> list[Path]:
         """Every pipeline at its full length, those inside map functions left out."""
         return [path for path in self.all_pipelines if not self._is_inner(path)]
@@ -168,12 +172,23 @@ class Program:
             return True
         if _LOOKALIKES & self.imports or not self.mentions_tensorflow:
             return False
+        if self._defines_lookalike:
+            return False
         ops = set(path.ops())
         if ops & {"prefetch", "interleave", "with_options", "padded_batch"}:
             return True
         if any(_says_parallel(call) for call in path.calls):
             return True
         return len(ops & DISTINCTIVE) + (len(ops & {"repeat", "map"}) > 0) >= 2
+
+    @functools.cached_property
+    def _defines_lookalike(self) -> bool:
+        """Whether a class of the file has a Dataset's methods and is none."""
+        return any(
+            isinstance(node, ast.ClassDef)
+            and len(DISTINCTIVE & {getattr(s, "name", "") for s in node.body}) >= 2
+            for node in self.tree.body
+        )
 
     @functools.cached_property
     def gives_up_order(self) -> bool:

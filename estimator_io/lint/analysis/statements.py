@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from estimator_io.lint.analysis import conditions, expressions
+from estimator_io.lint.analysis import cases, conditions, expressions
 from estimator_io.lint.analysis.symbols import canonical
 from estimator_io.lint.analysis.values import (
     UNKNOWN,
@@ -30,7 +31,10 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 def _expression(walker: Walker, node: ast.Expr, scope: Scope) -> None:
     if not isinstance(node.value, ast.Constant):
         value = expressions.evaluate(walker, node.value, scope)
-        if isinstance(value, Dataset):
+        if isinstance(value, Dataset) and walker.awaits_error:
+            for path in value.paths:
+                walker.program.mark_escaped(path)
+        elif isinstance(value, Dataset):
             expressions.note_discard(walker, node.value, value)
 
 
@@ -95,24 +99,55 @@ def _leave(walker: Walker, node: ast.stmt, scope: Scope) -> bool:
 
 def _for(walker: Walker, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
     expressions.evaluate(walker, node.iter, scope)
+    before = dict(scope.names)
     walker.bind(node.target, UNKNOWN, scope)
     walker.block(node.body, scope)
+    if not _runs_for_certain(node.iter):
+        text = f"{ast.unparse(node.target)} in {ast.unparse(node.iter)}"
+        scope.names = conditions.join(scope.names, before, text, True)
     walker.block(node.orelse, scope)
+
+
+def _runs_for_certain(node: ast.expr) -> bool:
+    """Tells whether a loop has a first item: it stands in the source, or nothing says otherwise."""
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        return bool(node.elts)
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range":
+        count = node.args[-1] if node.args else node
+        return isinstance(count, ast.Constant) and count.value != 0
+    return not isinstance(node, ast.IfExp)
 
 
 def _while(walker: Walker, node: ast.While, scope: Scope) -> None:
-    expressions.evaluate(walker, node.test, scope)
-    walker.block(node.body, scope)
+    test = expressions.evaluate(walker, node.test, scope)
+    if isinstance(test, Constant):
+        walker.block(node.body if test.value else node.orelse, scope)
+        return
+    text, outcome = conditions.condition_of(node.test)
+    before = dict(scope.names)
+    with walker.knowing(text, outcome):
+        walker.block(node.body, scope)
+    scope.names = conditions.join(scope.names, before, text, outcome)
     walker.block(node.orelse, scope)
 
 
+_AWAITS_ERROR = re.compile(r"raises|warns|suppress|deprecated_call", re.IGNORECASE)
+
+
 def _with(walker: Walker, node: ast.With | ast.AsyncWith, scope: Scope) -> bool:
+    before = walker.awaits_error
     for entered in node.items:
         value = expressions.evaluate(walker, entered.context_expr, scope)
         if entered.optional_vars is not None:
             unknown = UNKNOWN if isinstance(value, Symbol) else value
             walker.bind(entered.optional_vars, unknown, scope)
-    return walker.block(node.body, scope)
+        called = getattr(entered.context_expr, "func", None)
+        name = getattr(called, "attr", getattr(called, "id", ""))
+        walker.awaits_error |= bool(_AWAITS_ERROR.search(name))
+    try:
+        return walker.block(node.body, scope)
+    finally:
+        walker.awaits_error = before
 
 
 def _try(walker: Walker, node: ast.Try, scope: Scope) -> bool:
@@ -177,12 +212,6 @@ def _import_from(walker: Walker, node: ast.ImportFrom, scope: Scope) -> None:
             scope.names[alias.asname or alias.name] = Symbol(name)
 
 
-def _match(walker: Walker, node: ast.Match, scope: Scope) -> None:
-    expressions.evaluate(walker, node.subject, scope)
-    for case in node.cases:
-        walker.block(case.body, scope)
-
-
 STATEMENTS: dict[type, Callable[[Walker, Any, Scope], bool | None]] = {
     ast.Expr: _expression,
     ast.Assign: _assign,
@@ -204,7 +233,7 @@ STATEMENTS: dict[type, Callable[[Walker, Any, Scope], bool | None]] = {
     ast.ClassDef: _class,
     ast.Import: _import,
     ast.ImportFrom: _import_from,
-    ast.Match: _match,
+    ast.Match: cases.follow_match,
 }
 if hasattr(ast, "TryStar"):
     STATEMENTS[ast.TryStar] = _try

@@ -7,20 +7,22 @@ import builtins
 import dataclasses
 import functools
 
-from estimator_io.lint.analysis.symbols import CONVENTIONS, canonical, last
+from estimator_io.lint.analysis.effects import PYTHON_CALLS, Effect, draws, effect_of
+from estimator_io.lint.analysis.resolution import ALIASES, is_foreign, local_scope, resolve
+from estimator_io.lint.analysis.symbols import last
 from estimator_io.lint.analysis.values import (
-    ClassValue,
+    DatasetIterator,
     Function,
-    Instance,
+    Made,
     Scope,
     Symbol,
-    Unknown,
     Value,
 )
 
 __all__ = ["PYTHON_CALLS", "Traits", "traits_of"]
 
-PYTHON_CALLS = frozenset({"py_function", "py_func", "numpy_function", "eager_py_func"})
+_STATEFUL = {Effect.PYTHON, Effect.RANDOM, Effect.READS, Effect.STATE}
+
 _DECODES = frozenset(
     {
         "decode_jpeg",
@@ -35,39 +37,11 @@ _DECODES = frozenset(
     }
 )
 _PARSES = frozenset({"parse_single_example", "parse_single_sequence_example"})
-_NOT_DRAWING = frozenset(
-    {
-        "set_seed",
-        "set_random_seed",
-        "Generator",
-        "from_seed",
-        "split",
-        "fold_in",
-        "index_shuffle",
-        "create_rng_state",
-        "get_global_generator",
-        "RandomSeed",
-        "Algorithm",
-    }
-)
-# The functions of TensorFlow 1 that stood at the top level.
-_OLD_RANDOM = frozenset(
-    {
-        "random_uniform",
-        "random_normal",
-        "random_shuffle",
-        "random_crop",
-        "truncated_normal",
-        "multinomial",
-        "random_gamma",
-        "random_poisson",
-    }
-)
-_SAFE_MODULES = ("tensorflow.", "numpy.", "math.", "functools.", "operator.")
-_KNOWN_NAMES = frozenset(dir(builtins))
+# What Python has by itself and runs while tracing, without a trace in the graph.
+_KNOWN_NAMES = frozenset(dir(builtins)) - {"eval", "exec", "input", "open", "next", "__import__"}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Traits:
     """What was found in a function and in those of the file that it calls.
 
@@ -99,13 +73,23 @@ class Traits:
 
     @property
     def random(self) -> bool:
-        """Whether it draws random numbers, with or without a seed."""
-        return any(_draws(name) for name in self.names)
+        """Whether it draws random numbers, with or without a state."""
+        return any(draws(name) for name in self.names)
+
+    @functools.cached_property
+    def effects(self) -> frozenset[Effect]:
+        """What its calls do to a map that is made parallel."""
+        return frozenset(effect_of(name) for name in self.names)
 
     @property
     def stateful(self) -> bool:
-        """Whether TensorFlow leaves it serial: random numbers that carry a state, or Python."""
-        return self.python or any(_draws(n) and "stateless" not in n for n in self.names)
+        """Whether TensorFlow leaves a map of it serial."""
+        return bool(self.effects & _STATEFUL)
+
+    @property
+    def order_free(self) -> bool:
+        """Whether it gives the same in whatever order it is called, for certain."""
+        return self.known and self.effects <= {Effect.NONE, Effect.READS}
 
     @property
     def traced_python_random(self) -> str:
@@ -118,21 +102,13 @@ class Traits:
         return ""
 
 
-def _draws(name: str) -> bool:
-    short = last(name)
-    if not name.startswith("tensorflow.") or short in _NOT_DRAWING:
-        return False
-    if name.startswith("tensorflow.random.") or short in _OLD_RANDOM:
-        return True
-    if name.startswith("tensorflow.image."):
-        return short.startswith(("random_", "stateless_random_", "sample_distorted", "stateless_s"))
-    return name.startswith("tensorflow.keras.layers.Random")
-
-
 def traits_of(value: Value) -> Traits | None:
     """Returns what a map function does; None where it is not in the file."""
     if isinstance(value, Symbol):
-        return Traits(frozenset({value.name}), value.name.startswith("tensorflow."))
+        return Traits(frozenset({value.name}), effect_of(value.name) is not Effect.UNKNOWN)
+    if isinstance(value, Made):
+        name = f"{value.name}.__call__"
+        return Traits(frozenset({name}), effect_of(name) is not Effect.UNKNOWN)
     if isinstance(value, Function):
         return _function(value)
     return None
@@ -146,12 +122,15 @@ def _function(function: Function) -> Traits:
 
 
 def _collect(function: Function, names: set[str], seen: set[ast.AST]) -> bool:
-    if function.node in seen or len(seen) > 40:
+    """Notes what a function calls; tells whether all of it is known."""
+    if function.node in seen:
         return True
+    if len(seen) > 40:
+        return False
     seen.add(function.node)
     body = function.node.body
-    scope = _local_scope(function)
-    known = True
+    scope = local_scope(function)
+    known = _decorators_are_known(function, names, seen)
     pending: list[ast.AST] = list(body) if isinstance(body, list) else [body]
     while pending:
         node = pending.pop()
@@ -167,99 +146,143 @@ def _collect(function: Function, names: set[str], seen: set[ast.AST]) -> bool:
     return known
 
 
+_PLAIN_DECORATORS = frozenset({"staticmethod", "classmethod", "property", "typing.no_type_check"})
+
+
+def _decorators_are_known(function: Function, names: set[str], seen: set[ast.AST]) -> bool:
+    """Follows the decorators of the file; tells whether none changes what is called."""
+    known = True
+    for decorator in getattr(function.node, "decorator_list", ()):
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        value = resolve(called, function.scope)
+        name = getattr(value, "name", "")
+        if isinstance(value, Function):
+            _collect(value, names, seen)
+            for inner in ast.walk(value.node):
+                if isinstance(inner, ast.FunctionDef) and inner is not value.node:
+                    _collect(Function(inner, value.scope), names, seen)
+            known = False
+        elif name not in _PLAIN_DECORATORS and name != "tensorflow.function":
+            known = False
+    return known
+
+
 def _traced_parts(node: ast.Call, scope: Scope) -> list[ast.AST]:
     """Returns what of a call is run while tracing: not the function given to py_function."""
     parts: list[ast.AST] = [node.func, *node.args, *(k.value for k in node.keywords)]
-    if isinstance(node.func, ast.Attribute):
-        called = resolve(node.func, scope)
-        if isinstance(called, Symbol) and last(called.name) in PYTHON_CALLS:
-            return [p for p in parts if not isinstance(p, ast.Lambda)]
+    called = resolve(node.func, scope)
+    if isinstance(called, Symbol) and last(called.name) in PYTHON_CALLS:
+        return [p for p in parts if not isinstance(p, ast.Lambda)]
     return parts
-
-
-def _local_scope(function: Function) -> Scope:
-    scope = Scope(function.scope, function=function.node)
-    signature = function.node.args
-    parameters = [*signature.posonlyargs, *signature.args, *signature.kwonlyargs]
-    for parameter in parameters:
-        scope.names[parameter.arg] = Unknown(parameter.arg)
-    bound = zip(parameters, function.arguments, strict=False)
-    for parameter, value in bound:
-        scope.names[parameter.arg] = value
-    for name, value in function.keywords:
-        scope.names[name] = value
-    if isinstance(function.node.body, list):
-        for node in function.node.body:
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                scope.names[node.name] = Function(node, scope)
-            elif isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    name = canonical(f"{node.module}.{alias.name}")
-                    scope.names[alias.asname or alias.name] = Symbol(name)
-            elif isinstance(node, ast.Import):
-                for alias in node.names:
-                    scope.names[alias.asname or alias.name] = Symbol(canonical(alias.name))
-    return scope
 
 
 def _call(node: ast.Call, scope: Scope, names: set[str], seen: set[ast.AST]) -> bool:
     """Notes what is called; tells whether it is known."""
     called = resolve(node.func, scope)
+    if isinstance(called, Made):
+        called = Symbol(f"{called.name}.__call__")
     if isinstance(called, Symbol):
         names.add(called.name)
-        handed_on = all(_argument(a, scope, names, seen) for a in node.args)
-        return handed_on and called.name.startswith(_SAFE_MODULES)
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if last(called.name) in PYTHON_CALLS:
+            return True
+        handed_on = _arguments(given, scope, names, seen)
+        if last(called.name) in _CALLS_BACK:
+            handed_on &= all(_can_be_called(a, scope) for a in given)
+        return handed_on and effect_of(called.name) is not Effect.UNKNOWN
     if isinstance(called, Function):
         return _collect(called, names, seen)
     if isinstance(node.func, ast.Name):
-        return node.func.id in _KNOWN_NAMES
+        return _builtin(node, node.func.id, scope, names)
+    if not isinstance(node.func, ast.Attribute):
+        return False
+    if node.func.attr in ("shuffle", "snapshot", "make_one_shot_iterator"):
+        return False  # of a Dataset that is made here
+    if node.func.attr in _TAKES_FUNCTIONS:
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        handed_on = _arguments(given, scope, names, seen)
+        if not handed_on or not all(_can_be_called(a, scope) for a in given):
+            return False
     # A method of a tensor or of a dict, not of an object that came from elsewhere.
-    return isinstance(node.func, ast.Attribute) and not _from_elsewhere(node.func, scope)
+    return not _from_elsewhere(node.func, scope)
+
+
+def _builtin(node: ast.Call, name: str, scope: Scope, names: set[str]) -> bool:
+    if scope.lookup(name) is not None:
+        return False
+    if name == "next" and node.args:
+        value = resolve(node.args[0], scope)
+        if isinstance(value, DatasetIterator):
+            names.add("tensorflow.DatasetIterator.get_next")
+            return True
+        return isinstance(node.args[0], ast.Call)  # next(iter(features.values()))
+    return name in _KNOWN_NAMES
+
+
+def _arguments(given: list[ast.expr], scope: Scope, names: set[str], seen: set[ast.AST]) -> bool:
+    known = True
+    for node in given:
+        known &= _argument(node, scope, names, seen)
+    return known
 
 
 def _argument(node: ast.expr, scope: Scope, names: set[str], seen: set[ast.AST]) -> bool:
-    """Follows a function of the file that is handed to tf.cond, tf.map_fn and the like."""
-    if isinstance(node, ast.Name):
+    """Follows a function that is handed to tf.cond, tf.map_fn and the like."""
+    if isinstance(node, (ast.Name, ast.Attribute)):
         value = resolve(node, scope)
-        if isinstance(value, Function) and not any(last(n) in PYTHON_CALLS for n in names):
+        if isinstance(value, Function):
             return _collect(value, names, seen)
+        if isinstance(value, Made):
+            value = Symbol(f"{value.name}.__call__")
+        if isinstance(value, Symbol) and effect_of(value.name) in _STATEFUL:
+            names.add(value.name)
     return True
 
 
+_CALLS_BACK = frozenset(
+    [
+        "map_fn",
+        "vectorized_map",
+        "foldl",
+        "foldr",
+        "scan",
+        "cond",
+        "case",
+        "switch_case",
+        "while_loop",
+        "map_structure",
+        "map_structure_up_to",
+        "custom_gradient",
+        "recompute_grad",
+        "map_flat_values",
+    ]
+)
+_TAKES_FUNCTIONS = frozenset(
+    [
+        "map",
+        "filter",
+        "flat_map",
+        "interleave",
+        "apply",
+        "scan",
+        "take_while",
+        "reduce",
+        "group_by_window",
+    ]
+)
+
+
+def _can_be_called(node: ast.expr, scope: Scope) -> bool:
+    """Tells whether a call of an argument, should there be one, can be followed."""
+    if not isinstance(node, ALIASES):
+        return True  # a lambda is followed, and a call too
+    value = resolve(node, scope)
+    if isinstance(value, Made):
+        value = Symbol(f"{value.name}.__call__")
+    if isinstance(value, Symbol):
+        return effect_of(value.name) is not Effect.UNKNOWN
+    return isinstance(value, Function) or not is_foreign(node, scope)
+
+
 def _from_elsewhere(node: ast.Attribute, scope: Scope) -> bool:
-    base: ast.expr = node.value
-    while isinstance(base, (ast.Attribute, ast.Subscript, ast.Call)):
-        base = base.func if isinstance(base, ast.Call) else base.value
-    if not isinstance(base, ast.Name):
-        return False
-    found = scope.lookup(base.id)
-    if found is None:
-        return False
-    value, home = found
-    if isinstance(value, Symbol) and f"{value.name}.".startswith(_SAFE_MODULES):
-        return False
-    return isinstance(value, (Instance, ClassValue)) or home is not scope
-
-
-def resolve(node: ast.expr, scope: Scope) -> Value:
-    """Returns what a name or a dotted name stands for, without following any call."""
-    if isinstance(node, ast.Name):
-        found = scope.lookup(node.id)
-        if found is not None:
-            return found[0]
-        return Symbol(CONVENTIONS[node.id]) if node.id in CONVENTIONS else Unknown(node.id)
-    if isinstance(node, ast.Attribute):
-        owner = resolve(node.value, scope)
-        if isinstance(owner, Symbol):
-            return _member(owner.name, node.attr)
-        if isinstance(owner, Instance):
-            return owner.attributes.get(node.attr, Unknown(node.attr))
-        if isinstance(owner, ClassValue):
-            value = owner.instance.attributes.get(node.attr, Unknown(node.attr))
-            return Function(value.node, value.scope) if isinstance(value, Function) else value
-    return Unknown()
-
-
-@functools.lru_cache(maxsize=4096)
-def _member(owner: str, name: str) -> Symbol:
-    return Symbol(canonical(f"{owner}.{name}"))
+    return is_foreign(node.value, scope)

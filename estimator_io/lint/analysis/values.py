@@ -19,6 +19,7 @@ __all__ = [
     "Function",
     "InMemory",
     "Instance",
+    "Made",
     "Path",
     "Scope",
     "Symbol",
@@ -51,6 +52,13 @@ class Constant:
 @dataclasses.dataclass(frozen=True, slots=True)
 class Symbol:
     """A name of a library, spelled out."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Made:
+    """An object of a class of TensorFlow or Keras, by the name of the class."""
 
     name: str
 
@@ -234,6 +242,7 @@ Value = Union[  # noqa: UP007 (evaluated while the classes are still being defin
     Unknown,
     Constant,
     Symbol,
+    Made,
     Tuple,
     InMemory,
     Files,

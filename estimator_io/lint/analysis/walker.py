@@ -58,6 +58,7 @@ class Walker:
       program: what was found so far.
       function: the function that is being followed.
       usage: how the Estimator uses what is being followed; "" outside.
+      awaits_error: whether what is followed is called for the error that it raises.
       known: the tests whose outcome is known here.
       returns: what the function has returned so far.
     """
@@ -66,6 +67,7 @@ class Walker:
         self.program = Program(tree, text)
         self.function: FunctionNode | None = None
         self.usage = ""
+        self.awaits_error = False
         self.known: dict[str, bool] = {}
         self._lines = self.program.lines
         self._queue: list[Function] = []
@@ -82,7 +84,6 @@ class Walker:
         self._find_watched_names()
         scope = Scope(None)
         self.block(self.program.tree.body, scope)
-        self._find_autotune(scope)
         position = 0
         while position < len(self._queue):
             function = self._queue[position]
@@ -108,18 +109,6 @@ class Walker:
                     self._watched_names.add(node.name)
                     del pending[node]
                     changed = True
-
-    def _find_autotune(self, scope: Scope) -> None:
-        for name, value in scope.names.items():
-            if not isinstance(value, Symbol):
-                continue
-            if value.name in ("tensorflow.data.AUTOTUNE", "tensorflow.data.experimental.AUTOTUNE"):
-                self.program.autotune = name
-                return
-            if value.name == "tensorflow":
-                self.program.autotune = f"{name}.data.AUTOTUNE"
-            elif value.name == "tensorflow.data" and self.program.autotune is None:
-                self.program.autotune = f"{name}.AUTOTUNE"
 
     # Functions
 
@@ -223,6 +212,9 @@ class Walker:
         for part in parts(result):
             if isinstance(part, Dataset):
                 self.program.returned.setdefault(node, []).extend(part.paths)
+                if _may_add(node):
+                    for path in part.paths:
+                        self.program.mark_escaped(path)
         return result
 
     # Statements
@@ -287,6 +279,21 @@ def _functions_in(statements: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.
         for field in ("handlers", "cases"):
             for part in getattr(statement, field, []):
                 yield from _functions_in(part.body)
+
+
+_KEEPS_RESULTS = frozenset(
+    {"staticmethod", "classmethod", "property", "cached_property", "lru_cache", "cache"}
+    | {"abstractmethod", "override", "function", "wraps"}
+)
+
+
+def _may_add(function: ast.AST) -> bool:
+    """Tells whether a decorator may go on with the Dataset that a function returns."""
+    for decorator in getattr(function, "decorator_list", ()):
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if getattr(called, "attr", getattr(called, "id", "")) not in _KEEPS_RESULTS:
+            return True
+    return False
 
 
 def _positional(signature: ast.arguments) -> list[ast.arg]:

@@ -49,8 +49,9 @@ def check(program: Program) -> Iterator[Hit]:
         ends = {id(p.calls[-1].node): p for p in through}
         whole = path.calls[-1].op in _KEEP_BATCHES and len(ends) == 1
         fix = None
-        if whole and program.autotune is not None:
-            fix = append_to(program, path.calls[-1].node, "prefetch", program.autotune)
+        autotune = program.names.autotune(path.calls[-1].node) if whole else None
+        if autotune is not None:
+            fix = append_to(program, path.calls[-1].node, "prefetch", autotune)
         yield Hit(call.node, fix=fix)
 
 

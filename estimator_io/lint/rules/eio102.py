@@ -2,16 +2,22 @@
 
 A map of plain TensorFlow operations is made parallel by tf.data itself (`map_parallelization`):
 measured on 2.15 and 2.21, writing it out changes nothing, so this is a matter of style there. A
-map that draws random numbers with a state, or that calls Python, is left serial: there it costs.
-Measured with a random map on two cores, AUTOTUNE took half of the time. `--fix` touches plain
-maps alone; with random numbers or Python, the result may depend on which call comes first, so
-that edit needs `--unsafe-fixes`.
+map with a stateful operation is left serial: there it costs. Measured with a random map on two
+cores, AUTOTUNE took half of the time. Stateful are random numbers (`tf.random`,
+`tf.image.random_*`, `tf.nn.dropout`, `tf.random.Generator`, Keras layers such as RandomFlip),
+Python, lookups in tables, `check_numerics`, and what writes or counts (`assign_add`, `tf.print`,
+`tf.io.write_file`, queues).
+
+`--fix` touches plain maps and lookups alone. With random numbers, Python or functions of other
+files the result may depend on which call comes first: that edit needs `--unsafe-fixes`. What writes
+or counts is left to you.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from estimator_io.lint.analysis.effects import Effect
 from estimator_io.lint.analysis.program import Program
 from estimator_io.lint.analysis.queries import map_traits
 from estimator_io.lint.analysis.traits import Traits
@@ -46,8 +52,8 @@ def check(program: Program) -> Iterator[Hit]:
 
 
 def _how_bad(traits: Traits | None) -> tuple[Grade, str, str]:
-    if traits is None:
-        why = "This map has no num_parallel_calls, and its function is not in this file."
+    if traits is None or not (traits.known or traits.stateful):
+        why = "This map has no num_parallel_calls, and what it calls is not all in this file."
         remedy = (
             "Write num_parallel_calls=tf.data.AUTOTUNE: a gain if it calls Python or draws random"
             " numbers, none otherwise."
@@ -59,14 +65,26 @@ def _how_bad(traits: Traits | None) -> tuple[Grade, str, str]:
             "Write num_parallel_calls, or give the work to several processes if it holds the GIL."
         )
         return Grade.SLOW, why, remedy
-    if traits.stateful:
+    if Effect.STATE in traits.effects:
+        why = "This map writes or counts, so tf.data runs it one call at a time."
+        remedy = (
+            "Write num_parallel_calls=tf.data.AUTOTUNE if the order of its effects does not matter."
+        )
+        return Grade.SLOW, why, remedy
+    if Effect.RANDOM in traits.effects:
         why = "This map draws random numbers with a state, so tf.data runs it one call at a time."
         return Grade.SLOW, why, "Write num_parallel_calls=tf.data.AUTOTUNE."
+    if Effect.READS in traits.effects:
+        why = "This map has a stateful operation, so tf.data runs it one call at a time."
+        return Grade.SLOW, why, "Write num_parallel_calls=tf.data.AUTOTUNE: the result is the same."
     return Grade.STYLE, "", ""
 
 
 def _fix(program: Program, call: Call, traits: Traits | None) -> Fix | None:
-    if program.autotune is None or program.gives_up_order:
+    autotune = program.names.autotune(call.node)
+    if autotune is None or program.gives_up_order:
         return None
-    safe = traits is not None and traits.known and not traits.stateful
-    return argument(program, call.node, "num_parallel_calls", program.autotune, safe)
+    if traits is not None and Effect.STATE in traits.effects:
+        return None
+    safe = traits is not None and traits.order_free
+    return argument(program, call.node, "num_parallel_calls", autotune, safe)

@@ -45,8 +45,9 @@ def check(program: Program) -> Iterator[Hit]:
             continue
         end = path.calls[-1]
         fix = None
-        if program.autotune is not None and len(program.paths_through(batches[-1].node)) == 1:
-            fix = append_to(program, end.node, "prefetch", program.autotune)
+        autotune = program.names.autotune(end.node)
+        if autotune is not None and len(program.paths_through(batches[-1].node)) == 1:
+            fix = append_to(program, end.node, "prefetch", autotune)
         yield Hit(call.node, fix=fix)
 
 

@@ -46,8 +46,9 @@ def check(program: Program) -> Iterator[Hit]:
         many = isinstance(number, int) and number > _MANY_BATCHES
         if many or _is_batch_size(given, batch):
             fix = None
-            if program.autotune is not None:
-                fix = argument(program, call.node, "buffer_size", program.autotune)
+            autotune = program.names.autotune(call.node)
+            if autotune is not None:
+                fix = argument(program, call.node, "buffer_size", autotune, given=given)
             yield Hit(call.node, fix=fix)
 
 

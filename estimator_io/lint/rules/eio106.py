@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from estimator_io.lint.analysis.effects import Effect
 from estimator_io.lint.analysis.program import Program
-from estimator_io.lint.analysis.traits import traits_of
+from estimator_io.lint.analysis.traits import Traits, traits_of
 from estimator_io.lint.finding import Grade
 from estimator_io.lint.rule import Hit, argument, rule
 
@@ -38,9 +39,14 @@ def check(program: Program) -> Iterator[Hit]:
         if call.fused or call.has("num_parallel_calls"):
             continue
         traits = traits_of(call.value("map_func"))
-        pure = traits is not None and traits.known and not traits.stateful
         fix = None
-        if program.autotune is not None and not program.gives_up_order:
+        autotune = program.names.autotune(call.node)
+        if autotune is not None and not program.gives_up_order and not _has_effects(traits):
+            pure = traits is not None and traits.order_free
             safe = pure and isinstance(call.constant("cycle_length"), int)
-            fix = argument(program, call.node, "num_parallel_calls", program.autotune, safe)
+            fix = argument(program, call.node, "num_parallel_calls", autotune, safe)
         yield Hit(call.node, fix=fix)
+
+
+def _has_effects(traits: Traits | None) -> bool:
+    return traits is not None and Effect.STATE in traits.effects

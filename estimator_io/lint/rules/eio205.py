@@ -2,13 +2,15 @@
 
 A cache replays what was made in the first epoch: the same crops and flips for ever, as if there
 were no augmentation. A random stage belongs behind the cache, what is costly and always the same
-in front.
+in front. The `stateless` functions give the same numbers for the same seed, with or without a
+cache, and are not reported.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from estimator_io.lint.analysis.effects import Effect
 from estimator_io.lint.analysis.program import Program
 from estimator_io.lint.analysis.queries import map_traits
 from estimator_io.lint.finding import Grade
@@ -38,6 +40,6 @@ def check(program: Program) -> Iterator[Hit]:
     for path, index, call in program.calls("cache"):
         for earlier in path.calls[:index]:
             traits = map_traits(earlier) if earlier.op == "map" else None
-            if traits is not None and traits.random:
+            if traits is not None and Effect.RANDOM in traits.effects:
                 yield Hit(call.node)
                 break

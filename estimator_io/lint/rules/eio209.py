@@ -42,5 +42,7 @@ def check(program: Program) -> Iterator[Hit]:
         if "shuffle" in call.arguments and shuffled not in (Constant(True), Constant(None)):
             continue
         if after(path, index, ("shard",)) is not None:
-            fix = argument(program, call.node, "shuffle", "False", safe=False)
+            fix = argument(
+                program, call.node, "shuffle", "False", False, call.arguments.get("shuffle")
+            )
             yield Hit(call.node, fix=fix)

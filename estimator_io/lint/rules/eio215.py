@@ -41,5 +41,7 @@ def check(program: Program) -> Iterator[Hit]:
         node = call.node.args[0] if call.fused else call.node  # type: ignore[attr-defined]
         fix = None
         if isinstance(node, ast.Call) and "contrib" not in ast.unparse(node.func):
-            fix = argument(program, node, "log_warning", "True")
+            fix = argument(
+                program, node, "log_warning", "True", given=call.arguments.get("log_warning")
+            )
         yield Hit(call.node, fix=fix)

@@ -33,6 +33,16 @@ CLEAN = {
         "def input_fn(training):\n    ds = tf.data.TFRecordDataset(p)\n    if training:\n"
         "        ds = ds.repeat()\n    return ds.batch(8)\n"
         "tf.estimator.EvalSpec(lambda: input_fn(False), steps=None)",
+        "def input_fn(mode):\n    ds = tf.data.TFRecordDataset(p)\n    match mode:\n"
+        "        case 'train':\n            ds = ds.repeat()\n        case 'eval' | 'infer':\n"
+        "            pass\n        case _:\n            raise ValueError(mode)\n    return ds\n"
+        "tf.estimator.EvalSpec(lambda: input_fn('eval'), steps=None)",
+        "def input_fn(mode):\n    ds = tf.data.TFRecordDataset(p)\n    while mode == 'train':\n"
+        "        ds = ds.repeat()\n        break\n    return ds\n"
+        "tf.estimator.EvalSpec(lambda: input_fn('eval'), steps=None)",
+        "def input_fn(train):\n    ds = tf.data.TFRecordDataset(p)\n"
+        "    for _ in range(3 if train else 0):\n        ds = ds.repeat()\n    return ds\n"
+        "tf.estimator.EvalSpec(lambda: input_fn(False), steps=None)",
         "def input_fn(epochs=1):\n    return tf.data.TFRecordDataset(p).repeat(epochs).batch(8)\n"
         "tf.estimator.EvalSpec(input_fn, steps=None)",
         "def input_fn():\n    return tf.data.TFRecordDataset(p).repeat().take(9)\n"
@@ -102,6 +112,10 @@ FLAGGED = {
     "EIO304": [
         "def input_fn():\n    return tf.data.TFRecordDataset(p).repeat().batch(8)\n"
         "tf.estimator.EvalSpec(input_fn, steps=None)  # <-",
+        "def input_fn(mode):\n    ds = tf.data.TFRecordDataset(p)\n    match mode:\n"
+        "        case 'train':\n            ds = ds.shuffle(99)\n        case _:\n"
+        "            ds = ds.repeat()\n    return ds\n"
+        "tf.estimator.EvalSpec(lambda: input_fn('eval'), steps=None)  # <-",
         "def input_fn(epochs):\n    ds = tf.data.TFRecordDataset(p).repeat(epochs)\n"
         "    return ds.make_one_shot_iterator().get_next()\n"
         "est = tf.estimator.Estimator(f)\n"

@@ -7,6 +7,15 @@ CLEAN = {
         "ds = tf.data.Dataset.range(3)\nlist(ds.batch(2))",
         "rows = []\nrows.append(tf.data.Dataset.range(3).batch(2))",
         "import random\nrandom.shuffle(names)",
+        # called for its error
+        "import pytest\nds = tf.data.Dataset.range(3)\nwith pytest.raises(ValueError):\n"
+        "    ds.batch(-1)",
+        "class T(tf.test.TestCase):\n    def test(self):\n        ds = tf.data.Dataset.range(3)\n"
+        "        with self.assertRaisesRegex(ValueError, 'x'):\n            ds.batch(-1)",
+        # a class of the file that only looks like it
+        "class Dataset:\n    def shuffle(self, n):\n        return self\n"
+        "    def batch(self, n):\n        return self\nds = Dataset.load()\n"
+        "ds.shuffle(3).batch(3)",
         "names.repeat()",
         "def f(pool):\n    pool.map(g)",
         "ds = tf.data.Dataset.range(3)\nfor x in ds.take(1):\n    pass",
@@ -43,6 +52,8 @@ CLEAN = {
         "def f(i):\n    return tf.image.flip_left_right(i)\n"
         "ds = tf.data.TFRecordDataset(p).map(f).cache()",
         "from lib import f\nds = tf.data.TFRecordDataset(p).map(f).cache()",
+        "ds = tf.data.TFRecordDataset(p).map(\n"
+        "    lambda i: tf.image.stateless_random_hue(i, 0.1, (1, 2))).cache()",
         "tf.random.set_seed(1)\nds = tf.data.TFRecordDataset(p).map(lambda r: r).cache()",
         "def f(training):\n    def aug(i):\n        return tf.image.random_hue(i, 0.1)\n"
         "    ds = tf.data.TFRecordDataset(p)\n    if training:\n        ds = ds.map(aug)\n"
@@ -168,8 +179,7 @@ FLAGGED = {
         "def crop(i):\n    return tf.random_crop(i, [3, 3])\ndef both(i, y):\n"
         "    return crop(i), y\nds = tf.data.TFRecordDataset(p).map(both)\n"
         "ds = ds.shuffle(9).cache('/tmp/x')  # <-",
-        "ds = tf.data.TFRecordDataset(p).map(\n"
-        "    lambda i: tf.image.stateless_random_hue(i, 0.1, (1, 2))).cache()  # <-",
+        "ds = tf.data.TFRecordDataset(p).map(lambda i: tf.nn.dropout(i, 0.5)).cache()  # <-",
         "class Reader:\n    def aug(self, i):\n        return tf.image.random_hue(i, 0.1)\n"
         "    def read(self, p):\n        ds = tf.data.TFRecordDataset(p)\n"
         "        return ds.map(self.aug).cache()  # <-",

@@ -14,6 +14,11 @@ CLEAN = {
         # the batch inside a window is no end of a pipeline
         "ds = tf.data.Dataset.range(9).window(3).flat_map(lambda w: w.batch(3))",
         "ds = tf.data.TFRecordDataset(p).batch(8).map(g).unbatch()",
+        # a decorator adds it
+        "def ahead(f):\n    def g(*a):\n        return f(*a).prefetch(2)\n    return g\n@ahead\n"
+        "def input_fn(p):\n    return tf.data.TFRecordDataset(p).batch(8)",
+        "from lib import ahead\n@ahead(2)\ndef input_fn(p):\n"
+        "    return tf.data.TFRecordDataset(p).batch(8)",
         # one step of a pipeline that others start and end
         "def step(dataset, size):\n    return dataset.shuffle(9).batch(size)",
         # not a Dataset at all

@@ -25,6 +25,7 @@ def to_dataset(
     *,
     params: Mapping[str, Any] | None = None,
     config: Any = None,
+    input_context: Any = None,
 ) -> tf.data.Dataset:
     """Returns the Dataset of an input function, for model.fit, evaluate or predict.
 
@@ -38,6 +39,7 @@ def to_dataset(
       mode: "train", "eval" or "infer".
       params: the Estimator's params; `params["batch_size"]` as the Estimator would use it.
       config: the Estimator's RunConfig, for input functions that ask for it.
+      input_context: under a strategy, as `strategy.distribute_datasets_from_function` gives it.
 
     Returns:
       A Dataset of features, (features, labels) or (features, labels, weights).
@@ -55,8 +57,10 @@ def to_dataset(
       [[0, 1], [2]]
     """
     if isinstance(input_fn, InputFn):
-        return input_fn.dataset(mode, params)
+        return input_fn.dataset(mode, params, input_context=input_context)
     given = {"mode": mode, "params": dict(params or {}), "config": config}
+    if input_context is not None:
+        given["input_context"] = input_context
     call = functools.partial(input_fn, **_accepted(input_fn, given))
     try:
         dataset = call()

@@ -132,7 +132,11 @@ class InputFn:
         return to_device(dataset, self.options, input_context)
 
     def dataset(
-        self, mode: str = "train", params: Mapping[str, Any] | None = None
+        self,
+        mode: str = "train",
+        params: Mapping[str, Any] | None = None,
+        *,
+        input_context: Any = None,
     ) -> tf.data.Dataset:
         """Returns the Dataset for model.fit, evaluate or predict.
 
@@ -142,6 +146,8 @@ class InputFn:
         Args:
           mode: "train", "eval" or "infer" (also "predict").
           params: `params["batch_size"]` serves where the factory was given no batch size.
+          input_context: as `strategy.distribute_datasets_from_function` gives it: which part of
+            the rows this worker reads, and how many replicas share a batch.
 
         Returns:
           A Dataset of features, (features, labels) or (features, labels, weights).
@@ -151,10 +157,10 @@ class InputFn:
         """
         counted = tf.executing_eagerly() and self.options.epochs is not None
         request = dataclasses.replace(
-            self.request(mode, params), passes=_pass_counter if counted else None
+            self.request(mode, params, input_context), passes=_pass_counter if counted else None
         )
         dataset = self._with_cardinality(self._build(request), request)
-        return to_device(dataset, self.options)
+        return to_device(dataset, self.options, input_context)
 
     def for_mode(self, mode: str) -> InputFn:
         """Returns a copy that knows its mode, for callers that pass none.

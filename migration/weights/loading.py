@@ -107,6 +107,11 @@ def load_estimator_weights(
             f"The checkpoint {prefix!r} holds no global_step, so no Estimator wrote it. Received:"
             f" {sorted(held)[:5]}…"
         )
+    if hasattr(model, "estimator"):
+        raise OptionError(
+            "A ModelFnModel takes an Estimator's checkpoint as it is, without a mapping: call"
+            " model.load_weights(prefix), or give it the model_dir."
+        )
     if not model.built:
         raise OptionError(f"The model {model.name!r} is not built. Call it on one batch first.")
     weights = _by_path([*model.trainable_weights, *model.non_trainable_weights])
@@ -149,7 +154,20 @@ def _slots(
             if name is None:
                 raise SourceError(_no_slot(variable, family, slot, held))
             found[at, slot] = name
+    if family.v2 == "SGD" and not family.slots:
+        _warn_of_unused(held)
     return found
+
+
+def _warn_of_unused(held: Mapping[str, Any]) -> None:
+    unused = sorted(name for name in held if is_slot(name, held) and name != "global_step")
+    if unused:
+        _log.warning(
+            "the model's SGD has no momentum, and takes over nothing of what the Estimator's"
+            " optimizer kept: %s…. Compile it with the optimizer that trained the Estimator to go"
+            " on as it would.",
+            ", ".join(unused[:3]),
+        )
 
 
 def _no_slot(variable: str, family: Family, slot: Slot, held: Mapping[str, Any]) -> str:

@@ -129,14 +129,14 @@ def slot_name(variable: str, family: Family, slot: Slot, names: Collection[str])
 
 
 def is_slot(name: str, names: Collection[str]) -> bool:
-    """Whether `name` stands below another variable of the checkpoint, or counts updates.
+    """Whether `name` stands below another variable of the checkpoint, or is the optimizer's own.
 
-    Slots do, moving averages, and the powers of Adam's betas.
+    Slots and moving averages do; counters, the powers of Adam's betas and settings are.
     """
     leaf = name.rpartition("/")[2]
     if re.fullmatch(r"(beta[12]_power|global_step)(_\d+)?|iter", leaf):
         return True
-    if "training/" in name and any(f"/{other}/" in name for other in names if other != name):
+    if re.match(rf"(.*/)?training/({'|'.join(_FAMILIES)})/", name):
         return True
     parts = name.split("/")
     return any("/".join(parts[:count]) in names for count in range(1, len(parts)))

@@ -22,7 +22,7 @@ TASKS = ("chief", "worker", "evaluator")
 
 # What each task prints behind FACTS is compared with NumPy, which trains on all rows at once.
 PROGRAM = """
-import json, os, sys
+import functools, json, os, sys
 import numpy as np
 import estimator_io, migration
 estimator_io.compat.install()
@@ -85,6 +85,12 @@ if config.task_type == "evaluator":
     here = tf.estimator.RunConfig(folder + "/mirrored", train_distribute=mirrored)
     facts["mirrored"] = train(mirrored, here, 8)
 else:
+    # On a busy machine a task may not come to its heartbeat in the 10 seconds that are usual.
+    from tensorflow.python.eager import context
+    configure = context.context().configure_coordination_service
+    context.context().configure_coordination_service = functools.partial(
+        configure, heartbeat_timeout_in_ms=300_000
+    )
     strategy = migration.run_config_to_strategy(config)
     facts["first"] = train(strategy, config, 4)
     # One of the two asks to stop; the other one may not wait for it for ever.

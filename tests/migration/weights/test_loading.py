@@ -203,6 +203,13 @@ def test_slots_are_found_under_the_names_of_canned_heads_and_scopes(slot, tmp_pa
     np.testing.assert_array_equal(model.optimizer._accumulators[0].numpy(), [[5.0]])
 
 
+def test_slots_that_plain_gradient_descent_leaves_behind_are_told(tmp_path, caplog):
+    save(tmp_path, 7, **{"out/kernel": [[2.0]], "out/kernel/Momentum": [[0.1]]})
+    with caplog.at_level(logging.WARNING, "estimator_io"):
+        migration.load_estimator_weights(one_layer(tf.keras.optimizers.SGD()), tmp_path)
+    assert "SGD has no momentum, and takes over nothing" in caplog.text
+
+
 def test_an_adam_that_counted_otherwise_than_the_global_step_is_told(tmp_path, caplog):
     values = {"out/kernel": [[2.0]], "out/kernel/Adam": [[0.1]], "out/kernel/Adam_1": [[0.1]]}
     save(tmp_path, 7, **values, beta1_power=0.9**4)

@@ -16,11 +16,10 @@ from migration.fitting.batches import Batches
 from migration.loop.hooks import callbacks_of
 from migration.loop.keras_state import updates_of
 from migration.loop.specs import check_train_spec, checked_eval_specs
+from migration.loop.steps import StepsNeedBatches, StopAtMaxSteps
 
 __all__ = ["fit_arguments"]
 
-# Not known to the type checker, since TensorFlow loads Keras lazily.
-_Callback: Any = tf.keras.callbacks.Callback
 _log = logging.getLogger("estimator_io")
 # Epochs of a training that a hook or the data ends.
 _ENDLESS = 2**31 - 1
@@ -89,7 +88,8 @@ def fit_arguments(
       reports nothing of a validation that is shorter than its validation_steps.
 
     Raises:
-      OptionError: the specs contradict each other, or training would never end.
+      OptionError: the specs contradict each other, training would never end, or executions of
+        several steps (steps_per_execution) do not come out even.
       StructureError: features or labels do not fit the model; the message names them.
       SourceError: the validation would never end.
     """
@@ -113,6 +113,8 @@ def fit_arguments(
     if x is not dataset:  # the length of a distributed Dataset must be said
         length["steps_per_epoch"] = length["steps_per_epoch"] or _ENDLESS
         callbacks.insert(0, KeptCount())
+    elif int(dataset.cardinality()) == tf.data.UNKNOWN_CARDINALITY:
+        callbacks.insert(0, StepsNeedBatches())
     if max_steps is not None:
         callbacks.append(StopAtMaxSteps(max_steps))
     return {
@@ -122,24 +124,6 @@ def fit_arguments(
         "validation_steps": None,
         "callbacks": [*callbacks, *hooks],
     }
-
-
-class StopAtMaxSteps(_Callback):
-    """Ends training with the step `max_steps`, as the optimizer counts them.
-
-    Args:
-      max_steps: the last step.
-    """
-
-    def __init__(self, max_steps: int) -> None:
-        super().__init__()
-        self._max_steps = max_steps
-
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Ends training where the step is reached."""
-        del batch, logs
-        if updates_of(self.model) >= self._max_steps:
-            self.model.stop_training = True
 
 
 def _training(
@@ -178,6 +162,7 @@ def _length(
             _log.warning("nothing to do: max_steps=%d, and the model is as far", max_steps)
             return {"epochs": 0, "steps_per_epoch": max_steps}
         steps = min(steps or left, left)
+        _require_whole_executions(model, steps, left)
         return {"epochs": -(-left // steps), "steps_per_epoch": steps}
     if not hooked:
         raise OptionError(
@@ -190,6 +175,24 @@ def _length(
             " between two validations."
         )
     return {"epochs": _ENDLESS, "steps_per_epoch": steps}
+
+
+def _require_whole_executions(model: Any, steps: int, left: int) -> None:
+    """Refuses steps that Keras could not take exactly.
+
+    Keras 3 takes whole executions; Keras 2 shortens the last one of an epoch.
+    """
+    size = getattr(model, "_steps_per_execution", None) or getattr(model, "steps_per_execution", 1)
+    size = int(size.numpy()) if hasattr(size, "numpy") else int(size)
+    shortens = not hasattr(model, "_symbolic_build")
+    if left % steps % size == 0 and (shortens or steps % size == 0):
+        return
+    raise OptionError(
+        f"Training would not end with max_steps, nor validate where it should. Received:"
+        f" steps_per_execution={size}, with {left} steps to take in epochs of {steps}. Expected:"
+        " multiples of steps_per_execution. Give steps_per_epoch and max_steps that are, compile"
+        " with steps_per_execution=1, or call migration.train_and_evaluate, which ends the data."
+    )
 
 
 def _validation(batches: Batches, eval_spec: Any) -> tf.data.Dataset | None:

@@ -77,6 +77,21 @@ class HookCallback(_Callback):
         """Returns the names whose values this hook may still ask for."""
         return []
 
+    def wanted(self) -> list[Any]:
+        """Returns the tensors that the hook will ask for, as far as it says so before it begins."""
+        return []
+
+    def check(self, model: Any) -> None:
+        """Looks up what is wanted of a model, before the hook begins.
+
+        Raises:
+          NoSuchTensorError: the model has nothing of that name.
+        """
+        if not hasattr(model, "attach_hook"):
+            values = NamedValues(model, self._tensors)
+            for item in self.wanted():
+                values.name_of(item)
+
     # -- what Keras calls ------------------------------------------------------------------------
 
     def on_train_begin(self, logs: Any = None) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from estimator_io.errors import SourceError, StructureError
+from estimator_io.errors import StructureError
 from estimator_io.hooks.position import PositionCallback
 from estimator_io.pipeline.input_fn import StagedInputFn
 from migration.datasets import to_dataset
+from migration.fitting.endings import require_evaluation
 from migration.fitting.features import match_features
 from migration.fitting.labels import match_labels
 from migration.fitting.weights import check_reduction, column_name, require_weights, scaled
@@ -72,17 +73,11 @@ class Batches:
         """Returns the Dataset for one evaluation of at most `steps` batches.
 
         Raises:
-          SourceError: steps is None, and the data never ends.
+          SourceError: steps is None, and the data never ends; or it is known to have no batch.
         """
         dataset = self.fitted(self._dataset(input_fn, "eval"), "eval")
-        if steps is not None:
-            return dataset.take(steps)
-        if int(dataset.cardinality()) == tf.data.INFINITE_CARDINALITY:
-            raise SourceError(
-                "The evaluation would never end: its data is endless, and EvalSpec.steps is None."
-                " Set steps, or take repeat() out of the input function."
-            )
-        return dataset
+        require_evaluation(int(dataset.cardinality()), steps)
+        return dataset if steps is None else dataset.take(steps)
 
     def fitted(self, dataset: tf.data.Dataset, mode: str) -> tf.data.Dataset:
         """Returns the batches of `dataset` as the model takes them.

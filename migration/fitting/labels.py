@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from estimator_io.errors import OptionError, StructureError
 from migration.fitting.declared import Declared, declared_outputs
+from migration.fitting.widths import loss_of, require_width
 
 __all__ = ["match_labels"]
 
@@ -35,7 +36,8 @@ def match_labels(
       vocabulary: the labels that the classes 0, 1, … stand for, where labels are strings.
 
     Raises:
-      StructureError: labels and outputs have no name in common, or strings have no vocabulary.
+      StructureError: labels and outputs have no name in common, strings have no vocabulary, or
+        labels have another width than the output.
       OptionError: the vocabulary names a label twice, or labels are no strings.
     """
     outputs = declared_outputs(model)
@@ -45,12 +47,16 @@ def match_labels(
     if not isinstance(spec, Mapping):
         if isinstance(spec, tuple) or len(flat) > 1:
             return lambda labels: labels
-        return _label(spec, flat[0], vocabulary)
+        return _label(spec, flat[0], vocabulary, loss_of(model, flat[0].name, 0))
     if isinstance(outputs, Declared) and len(spec) == 1:
         ((name, only),) = spec.items()
-        function = _label(only, outputs, vocabulary)
+        function = _label(only, outputs, vocabulary, loss_of(model, outputs.name, 0))
         return lambda labels: function(labels[name])
-    functions = {d.name: _label(spec[d.name], d, vocabulary) for d in flat if d.name in spec}
+    functions = {
+        d.name: _label(spec[d.name], d, vocabulary, loss_of(model, d.name, position))
+        for position, d in enumerate(flat)
+        if d.name in spec
+    }
     if not functions:
         raise StructureError(
             f"No output of the model {model.name!r} is named after a label. Received: labels"
@@ -64,16 +70,23 @@ def match_labels(
     return lambda labels: {name: function(labels[name]) for name, function in functions.items()}
 
 
-def _label(spec: Any, output: Declared, vocabulary: Sequence[str] | None) -> Function:
+def _label(spec: Any, output: Declared, vocabulary: Sequence[str] | None, loss: Any) -> Function:
     index = _index(spec, vocabulary)
+    if isinstance(spec, tf.TensorSpec):
+        require_width(spec.shape, output, loss)
     rank = _ranked(spec, output)
     return lambda labels: rank(index(labels))
 
 
 def _ranked(spec: Any, output: Declared) -> Function:
     shape, wanted = getattr(spec, "shape", _UNKNOWN), output.shape
-    if shape.rank is None or wanted.rank is None or not isinstance(spec, tf.TensorSpec):
+    if wanted.rank is None or not isinstance(spec, tf.TensorSpec):
         return lambda labels: labels
+    if shape.rank is None:
+        # Keras 3 needs the rank; of several classes it could be that of indices or of rows.
+        if wanted.rank < 2 or wanted[-1] != 1 or None in wanted[1:]:
+            return lambda labels: labels
+        return lambda labels: tf.reshape(labels, [-1, *wanted[1:]])
     if shape.rank == wanted.rank - 1 and wanted[-1] == 1:
         return lambda labels: tf.expand_dims(labels, -1)
     if shape.rank > 1 and shape[-1] == 1 and wanted[-1] != 1:

@@ -8,9 +8,10 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import OptionError
+from migration.callbacks.hook_callback import HookCallback
 from migration.callbacks.to_callback import to_callback
 
-__all__ = ["callbacks_of", "evaluation_callbacks_of", "saver_hook_of"]
+__all__ = ["callbacks_of", "check_hooks", "evaluation_callbacks_of", "saver_hook_of"]
 
 # Not known to the type checker, since TensorFlow loads Keras lazily.
 _Callback: Any = tf.keras.callbacks.Callback
@@ -19,6 +20,17 @@ _Callback: Any = tf.keras.callbacks.Callback
 def callbacks_of(hooks: Iterable[Any] | None) -> list[Any]:
     """Returns a callback for each hook; what is a callback already is taken as it is."""
     return [hook if isinstance(hook, _Callback) else to_callback(hook) for hook in hooks or ()]
+
+
+def check_hooks(model: Any, hooks: Iterable[Any] | None) -> None:
+    """Refuses hooks that ask a model for what it does not have, as far as they say so by then.
+
+    Raises:
+      NoSuchTensorError: naming what a hook asks for, and near names.
+    """
+    for callback in callbacks_of(hooks):
+        if isinstance(callback, HookCallback):
+            callback.check(model)
 
 
 def evaluation_callbacks_of(hooks: Iterable[Any] | None) -> list[Any]:

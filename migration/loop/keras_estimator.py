@@ -155,9 +155,10 @@ def _evaluated(model: Any, dataset: tf.data.Dataset, callbacks: Sequence[Any]) -
             dataset, verbose=0, return_dict=True, callbacks=[*callbacks, counted]
         )
     except ValueError as error:
-        if counted.batches:
+        # Keras 2 has no word of its own for an evaluation without a batch.
+        if counted.batches or any(True for _ in dataset.take(1)):
             raise
-        failed = error  # Keras 2 has no word of its own for an evaluation without a batch
+        failed = error
     if not counted.batches:
         raise NoDataError(
             "The evaluation had no batch. Expected: at least one. Look at what the input function"

@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import OptionError, SourceError
+from migration.loop.rates import Rates
 
 __all__ = ["KerasState", "create_slots", "updates_of"]
 
@@ -37,8 +38,12 @@ class KerasState:
             create_slots(model.optimizer, model.trainable_variables)
         self._held: tuple[str, int] | None = None  # a checkpoint, and the step it was made at
         self._description = _Description(model)
+        self._rates = Rates(model.optimizer)
         self._checkpoint = tf.train.Checkpoint(
-            model=model, optimizer=model.optimizer, description=self._description
+            model=model,
+            optimizer=model.optimizer,
+            description=self._description,
+            rates=self._rates,
         )
 
     @property
@@ -61,28 +66,34 @@ class KerasState:
         self._held = (prefix, self.global_step)
 
     def restore(self, prefix: str) -> None:
-        """Takes every variable from the checkpoint `prefix`.
+        """Takes every variable from the checkpoint `prefix`; see `Rates` for the learning rate.
 
         Raises:
           SourceError: the checkpoint is of another model or optimizer, or of an Estimator.
         """
-        _require_same(self._description.serialize(), prefix)
-        # Metrics may be there or not: they are no part of what is trained.
-        self._checkpoint.read(prefix).expect_partial()
-        self._held = (prefix, self.global_step)
+        given = self._rates.values()
+        self._read(prefix)
+        self._rates.settle(prefix, given)
 
     @contextlib.contextmanager
     def restored(self, prefix: str) -> Iterator[None]:
         """The model as the checkpoint `prefix` has it; afterwards as it is now."""
         variables = [*self.model.variables, *_variables_of(self.model.optimizer)]
-        kept, held = [variable.numpy() for variable in variables], self._held
+        kept, held, rates = [v.numpy() for v in variables], self._held, self._rates.values()
         try:
-            self.restore(prefix)
+            self._read(prefix)
             yield
         finally:
             for variable, value in zip(variables, kept, strict=True):
                 variable.assign(value)
+            self._rates.assign(rates)
             self._held = held
+
+    def _read(self, prefix: str) -> None:
+        _require_same(self._description.serialize(), prefix)
+        # Metrics may be there or not: they are no part of what is trained.
+        self._checkpoint.read(prefix).expect_partial()
+        self._held = (prefix, self.global_step)
 
 
 def updates_of(model: Any) -> int:

@@ -14,6 +14,7 @@ from migration.loop.hooks import saver_hook_of
 from migration.loop.specs import nothing_to_do, saving_times
 from migration.loop.tasks import is_evaluator, require_local
 from migration.loop.timing import Clock
+from migration.model_fn.checking import check_evaluation
 from migration.model_fn.model import ModelFnModel
 
 __all__ = ["train_model_fn"]
@@ -33,7 +34,10 @@ def train_model_fn(
     """
     estimator = model.estimator
     saving_times(estimator.config, saver_hook_of(train_spec.hooks, estimator.model_dir))
-    evaluations = [Evaluation(estimator, spec, train_spec.max_steps) for spec in specs]
+    for spec in specs:
+        check_evaluation(estimator, spec)
+    watched = [_interruptible(spec, model) for spec in specs]
+    evaluations = [Evaluation(estimator, spec, train_spec.max_steps) for spec in watched]
     if is_evaluator(estimator.config):
         evaluate_until(train_spec.max_steps, evaluations, clock)
         return evaluations
@@ -48,6 +52,11 @@ def train_model_fn(
     with model.training_with(hooks, listeners):
         model.fit(train_spec.input_fn, shuffle=False, verbose=0, callbacks=list(callbacks))
     return evaluations
+
+
+def _interruptible(spec: Any, model: ModelFnModel) -> Any:
+    """Returns the EvalSpec with a hook that ends its evaluation where training is abandoned."""
+    return spec._replace(hooks=(*(spec.hooks or ()), model.abandoning_hook()))
 
 
 class _Listener(tf.compat.v1.train.CheckpointSaverListener):

@@ -20,7 +20,7 @@ from migration.loop.checkpoints import CheckpointFolder, UnkeptCheckpoints
 from migration.loop.evaluation import Evaluation, Evaluator
 from migration.loop.evaluator_task import evaluate_until
 from migration.loop.events import EventFolders, NoEvents
-from migration.loop.hooks import callbacks_of, saver_hook_of
+from migration.loop.hooks import callbacks_of, check_hooks, saver_hook_of
 from migration.loop.keras_estimator import KerasEstimator
 from migration.loop.keras_state import KerasState
 from migration.loop.model_fn import train_model_fn
@@ -32,6 +32,7 @@ from migration.loop.specs import (
     nothing_to_do,
     saving_times,
 )
+from migration.loop.steps import StepsNeedBatches, StopAtMaxSteps
 from migration.loop.tasks import is_evaluator, require_trainable
 from migration.loop.timing import Clock, Timer
 from migration.model_fn.model import ModelFnModel
@@ -123,7 +124,8 @@ def train_and_evaluate(
     check_train_spec(train_spec)
     specs = checked_eval_specs(eval_spec)
     if isinstance(model, ModelFnModel):
-        _require_own(model, config, weight_column, label_vocabulary, params)
+        reduction = None if loss_reduction == "sum_over_batch_size" else loss_reduction
+        _require_own(model, config, weight_column, label_vocabulary, params, reduction)
         evaluations = train_model_fn(model, train_spec, specs, callbacks, clock)
         return _result(evaluations, eval_spec)
     config = _default_config() if config is None else config
@@ -186,6 +188,7 @@ class _KerasLoop:
         evaluations = [Evaluation(self._estimator, s, train_spec.max_steps) for s in specs]
         for spec in specs:
             self._batches.evaluation(spec.input_fn, spec.steps)  # its errors come before training
+            check_hooks(self._model, spec.hooks)
         if is_evaluator(self._config):
             evaluate_until(train_spec.max_steps, evaluations, self._clock)
             return evaluations
@@ -221,9 +224,23 @@ class _KerasLoop:
         data, positions = self._data(train_spec)
         # The Estimator saves before it asks the hooks of the user; they may then stop.
         in_order = [saving, reporting, *positions, *asking, *together]
+        if train_spec.max_steps is not None:
+            in_order.append(StopAtMaxSteps(train_spec.max_steps))
         if "steps_per_epoch" in data:
             in_order.insert(0, KeptCount())
-        self._model.fit(**data, callbacks=in_order, shuffle=False, verbose=0)
+        elif int(data["x"].cardinality()) == tf.data.UNKNOWN_CARDINALITY:
+            in_order.insert(0, StepsNeedBatches())
+        begun = self._state.global_step
+        try:
+            self._model.fit(**data, callbacks=in_order, shuffle=False, verbose=0)
+        except ValueError as error:
+            if "Empty logs" not in str(error):
+                raise
+            # Keras 2 fails where there is no batch; with the Estimator training is then at its end.
+            for callback in in_order:
+                callback.on_train_end()
+        if self._state.global_step == begun:
+            _log.warning("training took no step: the TrainSpec's input function gave no batch")
 
     def _listeners(self, saver: Any, train_spec: Any, evaluator: Evaluator) -> list[Any]:
         """Returns what is told of checkpoints: in one process all, of several workers the chief's.
@@ -265,8 +282,9 @@ class _KerasLoop:
         """Returns the Dataset that ends with the last step, whatever Keras makes of its length."""
         if steps is not None:
             dataset = dataset.take(steps * self._state.batches_per_step * replicas)
-        if int(dataset.cardinality()) == tf.data.INFINITE_CARDINALITY:
+        if int(dataset.cardinality()) in (tf.data.INFINITE_CARDINALITY, 0):
             # Keras asks for steps_per_epoch where it knows that data is endless; a hook will stop.
+            # Keras 2 refuses what it knows to be empty; the Estimator evaluates the step it is at.
             dataset = dataset.filter(lambda *_: True)
         return dataset
 
@@ -292,6 +310,7 @@ def _require_own(model: ModelFnModel, config: Any, *others: Any) -> None:
     if foreign or any(other is not None for other in others):
         raise OptionError(
             "A ModelFnModel has its own config and params, and its model_fn takes weights and"
-            " labels as they come. Give them to ModelFnModel(model_fn, params, config), not to"
-            " train_and_evaluate."
+            " labels as they come and reduces the loss itself. Give config and params to"
+            " ModelFnModel(model_fn, params, config), and leave weight_column, label_vocabulary and"
+            " loss_reduction out."
         )

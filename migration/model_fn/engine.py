@@ -15,9 +15,12 @@ from estimator_io.errors import NoDataError, OptionError
 from migration.model_fn.checkpoints import adopt, checkpoint_step, copy_checkpoint
 from migration.model_fn.feeding import Placeholders
 from migration.model_fn.noting import noting
-from migration.model_fn.stepping import StepHook, SteppedCall
+from migration.model_fn.restoring import refused_checkpoint
+from migration.model_fn.stepping import AbandoningHook, StepHook, SteppedCall
 
 __all__ = ["Engine"]
+
+v1 = tf.compat.v1
 
 InputFunction = Callable[..., Any]
 
@@ -81,6 +84,11 @@ class Engine:
         if not any(known is hook for known in (*self._hooks, *self._attached)):
             self._attached.append(hook)
 
+    @property
+    def hooked(self) -> bool:
+        """Whether training calls that begin now have hooks, which may end them."""
+        return bool(self._hooks or self._attached)
+
     def detach_all(self) -> None:
         """Forgets the hooks that were attached."""
         self._attached.clear()
@@ -115,7 +123,21 @@ class Engine:
         checkpoint = None if mode == "train" else self.save()
         estimator = self.estimator
 
+        prefix = estimator.latest_checkpoint() if mode == "train" else checkpoint
+        variables: dict[str, Any] = {}
+
         def call(hook: StepHook) -> Any:
+            try:
+                return run(hook)
+            except tf.errors.OpError as error:
+                unlike = None
+                if prefix is not None and not hook.has_session:
+                    unlike = refused_checkpoint(prefix, variables)
+                if unlike is None:
+                    raise
+                raise unlike from error
+
+        def run(hook: StepHook) -> Any:
             if mode == "train":
                 return estimator.train(
                     input_fn,
@@ -134,6 +156,7 @@ class Engine:
 
         def fetches() -> Any:
             spec = self._specs[mode] = self._noting.spec
+            variables.update({v.op.name: v.shape for v in v1.global_variables()})
             watched = {} if watch is None else watch(spec)
             if mode == "infer":
                 return watched
@@ -178,13 +201,22 @@ class Engine:
         return self._visit(lambda session: session.run(tensor(self._specs["train"]), feed))
 
     def finish(self, mode: str) -> Any:
-        """Ends a call as exhausted input does, and returns what it returned."""
-        return self._calls.pop(mode).finish()
+        """Ends a call as exhausted input does, and returns what it returned.
+
+        A call that fails, or whose end is interrupted, is still to be abandoned.
+        """
+        value = self._calls[mode].finish()
+        del self._calls[mode]
+        return value
 
     def abandon(self, mode: str) -> None:
         """Ends a call as an error does; does nothing where none has begun."""
         if self.begun(mode):
             self._calls.pop(mode).abandon()
+
+    def abandoning_hook(self) -> Any:
+        """Returns a hook for the calls of the Estimator that run within one of its training."""
+        return AbandoningHook(lambda: self._calls.get("train"))
 
     # -- variables and checkpoints ---------------------------------------------------------------
 

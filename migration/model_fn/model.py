@@ -10,7 +10,9 @@ import numpy as np
 import tensorflow as tf
 
 from estimator_io.errors import ModeError, NoDataError, OptionError
+from migration.fitting.endings import require_evaluation
 from migration.model_fn.ahead import StepsAhead
+from migration.model_fn.checking import cardinality_of
 from migration.model_fn.engine import Engine
 from migration.model_fn.estimator_methods import EstimatorMethods, GlobalStep
 from migration.model_fn.feeding import spec_of
@@ -122,6 +124,7 @@ class ModelFnModel(EstimatorMethods, _Model):
         Returns:
           The History, whose "loss" is that of the last step of each epoch.
         """
+        self._require_end(x, kwargs)
         x = self._inputs.stand_in(x)
         kwargs["validation_data"] = self._inputs.stand_in(kwargs.get("validation_data"))
         self._inputs.current["train"] = x
@@ -137,6 +140,10 @@ class ModelFnModel(EstimatorMethods, _Model):
             self._engine.detach_all()
             self._inputs.forget()
         return history
+
+    def abandoning_hook(self) -> Any:
+        """Returns a SessionRunHook that ends what runs within a call of `fit` that is given up."""
+        return self._engine.abandoning_hook()
 
     def training_with(
         self, hooks: Sequence[Any], listeners: Sequence[Any]
@@ -162,6 +169,9 @@ class ModelFnModel(EstimatorMethods, _Model):
         """
         return_dict = kwargs.pop("return_dict", False)
         self._evaluation_name = kwargs.pop("name", None)
+        if callable(x):
+            batches = cardinality_of(self.estimator, x, "eval")
+            require_evaluation(batches, kwargs.get("steps"), "steps")
         nested = self._engine.begun("train")
         x = self._inputs.stand_in(x)
         self._inputs.current["eval"] = x
@@ -195,6 +205,21 @@ class ModelFnModel(EstimatorMethods, _Model):
             self._engine.abandon("infer")
             self._inputs.forget()
         return predictions
+
+    def _require_end(self, x: Any, arguments: Mapping[str, Any]) -> None:
+        """Refuses input functions that are known to end neither an epoch nor a validation."""
+        validation = arguments.get("validation_data")
+        if callable(validation):
+            batches = cardinality_of(self.estimator, validation, "eval")
+            require_evaluation(batches, arguments.get("validation_steps"), "validation_steps")
+        stopped = arguments.get("steps_per_epoch") or arguments.get("callbacks")
+        if not callable(x) or stopped or self._engine.hooked:
+            return
+        if cardinality_of(self.estimator, x, "train") == tf.data.INFINITE_CARDINALITY:
+            raise OptionError(
+                "Training would never end: the data is endless, steps_per_epoch is None, and no"
+                " hook or callback stops it. Give steps_per_epoch."
+            )
 
     def make_train_function(self, force: bool = False) -> Callable[[Any], Any]:
         """Returns what takes one training step; Keras calls it."""

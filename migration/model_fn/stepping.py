@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import logging
 import queue
 import threading
 from collections.abc import Callable, Mapping
@@ -16,7 +17,11 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["Ended", "StepHook", "SteppedCall"]
+__all__ = ["AbandoningHook", "Ended", "StepHook", "SteppedCall"]
+
+_log = logging.getLogger("estimator_io")
+# Seconds that a call has to unwind once it is given up; it could be in the middle of a long step.
+_PATIENCE = 10.0
 
 
 class Ended(Exception):  # noqa: N818 (no error: the call took its last step)
@@ -104,6 +109,11 @@ class StepHook(tf.compat.v1.train.SessionRunHook):
         self._step = None
         self.answer = _Answer(run_values.results)
 
+    @property
+    def has_session(self) -> bool:
+        """Whether the variables have been initialized or restored."""
+        return self._session is not None
+
     def _next_step(self) -> _Step:
         if self.answer is not None:
             self.answers.put(self.answer)
@@ -120,6 +130,28 @@ class StepHook(tf.compat.v1.train.SessionRunHook):
                 self.answers.put(_Answer(error=error, visit=True))
 
 
+class AbandoningHook(tf.compat.v1.train.SessionRunHook):
+    """Ends another call of the Estimator, made within a stepped one, when that one is given up.
+
+    Args:
+      outer: returns the `SteppedCall`, or None where there is none.
+    """
+
+    def __init__(self, outer: Callable[[], SteppedCall | None]) -> None:
+        self._outer = outer
+        self._call: SteppedCall | None = None
+
+    def begin(self) -> None:
+        """Notes the call within which this one was made."""
+        self._call = self._outer()
+
+    def before_run(self, run_context: Any) -> None:
+        """Unwinds both, if it is given up."""
+        del run_context
+        if self._call is not None and self._call.abandoned:
+            raise _AbandonedError
+
+
 class SteppedCall:
     """A call of an Estimator that takes a step when it is told to.
 
@@ -134,6 +166,8 @@ class SteppedCall:
         self._graph_is_built = False
         self._asked = 0  # steps that no answer has been taken of
         self._answers: collections.deque[_Answer] = collections.deque()  # of steps, in their order
+        self._ending = False
+        self.abandoned = False
         self._thread = threading.Thread(
             target=self._run, args=(call,), name="estimator-call", daemon=True
         )
@@ -142,7 +176,7 @@ class SteppedCall:
     @property
     def running(self) -> bool:
         """Whether the call may take another step, as far as it has told."""
-        return self._over is None
+        return self._over is None and not self._ending
 
     def step(
         self, feed: Mapping[Any, Any] | Callable[[], Mapping[Any, Any]], *, ahead: int = 0
@@ -188,18 +222,28 @@ class SteppedCall:
     def finish(self) -> Any:
         """Ends the call as exhausted input does, and returns what it returned."""
         self._end(tf.errors.OutOfRangeError(None, None, "The caller takes no more steps."))
+        self._thread.join()
         assert self._over is not None
         if self._over.error is not None:
             raise self._over.error
         return self._over.value
 
     def abandon(self) -> None:
-        """Ends the call as an error does: hooks do not see an end, nothing is saved."""
-        self._end(_AbandonedError())
+        """Ends the call as an error does: hooks do not see an end, nothing is saved.
 
-    def _take(self) -> _Answer | None:
+        What takes too long to end, such as a step of minutes, is left to end in its thread.
+        """
+        self.abandoned = True
+        try:
+            self._end(_AbandonedError(), _PATIENCE)
+        except queue.Empty:
+            _log.warning("a call of the Estimator is left to end behind its current step")
+            return
+        self._thread.join(_PATIENCE)
+
+    def _take(self, seconds: float | None = None) -> _Answer | None:
         """Waits for the next answer; keeps that of a step, and returns that of a visit."""
-        answer = self._hook.answers.get()
+        answer = self._hook.answers.get(timeout=seconds)
         self._graph_is_built = True
         if isinstance(answer, _Over):
             self._over, answer = answer, answer.step
@@ -216,12 +260,12 @@ class SteppedCall:
         assert self._over is not None
         return Ended() if self._over.error is None else self._over.error
 
-    def _end(self, error: Exception) -> None:
+    def _end(self, error: Exception, seconds: float | None = None) -> None:
+        self._ending = True
         if self._over is None:
             self._hook.commands.put(_End(error))
             while self._over is None:
-                self._take()
-        self._thread.join()
+                self._take(seconds)
 
     def _run(self, call: Callable[[StepHook], Any]) -> None:
         try:

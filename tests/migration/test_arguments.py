@@ -92,6 +92,26 @@ def test_data_may_end_training_as_under_the_estimator():
     assert epochs == [5]
 
 
+def test_data_of_unknown_length_ends_training_with_its_last_batch():
+    def unknown():
+        return input_fn(5)().filter(lambda *_: True)
+
+    for max_steps, last in ((30, 5), (3, 3)):
+        made = model()
+        fit(made, tf.estimator.TrainSpec(unknown, max_steps=max_steps), repeat=False)
+        assert int(made.optimizer.iterations) == last
+
+
+def test_executions_of_several_steps_come_out_even_or_are_refused():
+    made = model()
+    made.compile("sgd", "mse", jit_compile=False, steps_per_execution=2)
+    fit(made, tf.estimator.TrainSpec(input_fn(), max_steps=6), steps_per_epoch=4)
+    assert int(made.optimizer.iterations) == 6
+    uneven = tf.estimator.TrainSpec(input_fn(), max_steps=11)
+    with pytest.raises(OptionError, match="steps_per_execution=2, with 5 steps to take in epochs"):
+        migration.fit_arguments(uneven, None, made, steps_per_epoch=4)
+
+
 def test_an_input_fn_goes_on_at_its_position(tmp_path):
     fn = estimator_io.input_fn(rows(8), batch_size=2, epochs=1, seed=3)
     config = tf.estimator.RunConfig(str(tmp_path))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import tensorflow as tf
 
 from migration.callbacks.hook_callback import HookCallback
@@ -11,6 +13,11 @@ __all__ = ["FinalOpsCallback"]
 
 class FinalOpsCallback(HookCallback):
     """Gives the hook its `final_ops_values`: what the model has when training ends."""
+
+    def wanted(self) -> list[Any]:
+        """Returns what the hook was made with."""
+        ops = self.hook._final_ops
+        return [] if ops is None else tf.nest.flatten(ops)
 
     def started(self, step: int) -> None:
         """Looks up what is wanted."""

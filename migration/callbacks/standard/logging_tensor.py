@@ -12,6 +12,10 @@ __all__ = ["LoggingTensorCallback"]
 class LoggingTensorCallback(HookCallback):
     """Logs values of the model at the hook's steps or seconds, by the hook's formatter."""
 
+    def wanted(self) -> list[Any]:
+        """Returns what the hook was made with."""
+        return list(self.hook._tensors.values())
+
     def started(self, step: int) -> None:
         """Looks up what is logged; steps are counted from the beginning of this call."""
         del step

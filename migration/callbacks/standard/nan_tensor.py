@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import tensorflow as tf
 
@@ -12,6 +14,10 @@ __all__ = ["NanTensorCallback"]
 
 class NanTensorCallback(HookCallback):
     """Fails or stops when the loss is NaN, as the hook was told."""
+
+    def wanted(self) -> list[Any]:
+        """Returns what the hook was made with."""
+        return [self.hook._loss_tensor]
 
     def started(self, step: int) -> None:
         """Looks up what is watched."""

@@ -129,6 +129,47 @@ def test_labels_have_the_rank_of_the_output(labels, units, expected):
     assert found.shape == expected
 
 
+def compiled(units, loss):
+    model = keras.Sequential([keras.Input((1,), name="x"), keras.layers.Dense(units, name="y")])
+    model.compile("sgd", loss)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("labels", "units", "loss"),
+    [
+        ([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]], 1, "mse"),
+        ([[1.0], [2.0]], 3, "binary_crossentropy"),
+        ([1.0, 2.0], 2, keras.losses.Huber()),
+        ([[1.0, 2.0], [1.0, 2.0]], 1, [keras.losses.MeanAbsoluteError()]),
+    ],
+)
+def test_labels_of_another_width_are_refused_where_the_loss_compares_numbers(labels, units, loss):
+    with pytest.raises(StructureError, match=r"The labels do not fit the output '.*by number"):
+        fitted({"x": AGE}, compiled(units, loss), labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "units", "loss"),
+    [
+        ([[1], [2]], 3, "sparse_categorical_crossentropy"),
+        ([1, 2], 3, keras.losses.SparseCategoricalCrossentropy(from_logits=True)),
+        ([[1.0], [2.0]], 3, lambda y, p: tf.reduce_mean(p) - tf.reduce_mean(y)),
+        ([1.0, 2.0], 1, "mse"),
+    ],
+)
+def test_labels_of_another_width_are_taken_where_that_may_be_right(labels, units, loss):
+    assert fitted({"x": AGE}, compiled(units, loss), labels)[1].shape[0] == 2
+
+
+def test_labels_of_unknown_rank_have_that_of_an_output_of_one_number():
+    data = tf.data.Dataset.from_tensors(({"x": AGE}, [1.0, 2.0])).map(
+        lambda x, y: (x, tf.py_function(lambda v: v, [y], tf.float32))
+    )
+    _, found = next(iter(Batches(compiled(1, "mse")).fitted(data, "train")))
+    assert found.shape == (2, 1)
+
+
 def test_labels_are_matched_to_outputs_by_name(caplog):
     x = keras.Input((1,), name="x")
     outputs = [keras.layers.Dense(1, name=name)(x) for name in ("price", "size")]

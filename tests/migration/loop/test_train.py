@@ -4,6 +4,9 @@ import glob
 import json
 import logging
 import os
+import signal
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -68,6 +71,79 @@ def test_training_in_two_processes_is_training_in_one(tmp_path):
     assert int(part.optimizer.iterations) == 7
     for ours, theirs in zip(weights(part), weights(whole), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+def unknown_length(batches):
+    """An input function of data whose length nobody can tell."""
+    return lambda: data().take(batches).filter(lambda *_: True)
+
+
+def wide(features, labels):
+    return features, tf.tile(labels, [1, 3])
+
+
+@pytest.mark.parametrize(("batches", "last"), [(0, 0), (3, 3), (9, 4)])
+def test_data_of_unknown_length_ends_training_with_its_last_batch_or_max_steps(
+    batches, last, tmp_path
+):
+    def decaying():
+        made = model()
+        made.compile(keras.optimizers.AdamW(0.05, weight_decay=0.1), "mse", jit_compile=False)
+        return made
+
+    made, expected = decaying(), decaying()
+    spec = train_spec(4, unknown_length(batches))
+    metrics, _ = migration.train_and_evaluate(made, spec, eval_spec(), config(tmp_path))
+    assert metrics["global_step"] == last
+    assert tf.train.latest_checkpoint(str(tmp_path)).endswith(f"-{last}")
+    if last:
+        expected.fit(data().take(last), verbose=0, shuffle=False)
+    # A step without a batch would count, and let the weights decay.
+    for ours, theirs in zip(made.get_weights(), expected.get_weights(), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+def rate_after(folder, max_steps, rate, callbacks=()):
+    made = model()
+    made.compile(keras.optimizers.SGD(rate), "mse", jit_compile=False)
+    migration.train_and_evaluate(
+        made, train_spec(max_steps), eval_spec(), config(folder), callbacks=callbacks
+    )
+    now = made.optimizer.learning_rate
+    return float(np.asarray(now.numpy() if hasattr(now, "numpy") else now))
+
+
+def test_a_changed_learning_rate_counts_and_one_that_a_callback_changed_goes_on(tmp_path, caplog):
+    class Lower(keras.callbacks.Callback):
+        def on_train_end(self, logs=None):
+            self.model.optimizer.learning_rate.assign(0.02)
+
+        def on_train_batch_end(self, batch, logs=None):
+            self.on_train_end()
+
+    assert rate_after(tmp_path, 1, 0.1) == pytest.approx(0.1)
+    assert rate_after(tmp_path, 2, 0.01) == pytest.approx(0.01)
+    assert "learning_rate is that of the program: 0.01" in caplog.text
+    rate_after(tmp_path, 3, 0.01, [Lower()])
+    assert rate_after(tmp_path, 4, 0.01) == pytest.approx(0.02)
+    assert "learning_rate goes on as it was changed in training: 0.02" in caplog.text
+    assert rate_after(tmp_path, 5, 0.3) == pytest.approx(0.3)
+    schedule = keras.optimizers.schedules.ExponentialDecay(0.5, 1000, 0.9, staircase=True)
+    assert rate_after(tmp_path, 6, schedule) == pytest.approx(0.5)
+
+
+def test_the_hook_of_early_stopping_takes_an_estimator_of_the_same_config(tmp_path):
+    settings = config(tmp_path)
+    estimator = tf.estimator.Estimator(lambda features: None, config=settings)
+    hook = tf.estimator.experimental.stop_if_no_decrease_hook(
+        estimator, "loss", 3, run_every_secs=None, run_every_steps=1
+    )
+    made = model()
+    made.compile(keras.optimizers.SGD(-0.05), "mse", jit_compile=False)  # it gets worse
+    metrics, _ = migration.train_and_evaluate(
+        made, train_spec(50, hooks=[hook]), eval_spec(), settings
+    )
+    assert metrics["global_step"] < 12
 
 
 def test_the_result_is_that_of_the_last_checkpoint_as_the_estimator_names_it(tmp_path):
@@ -227,6 +303,21 @@ def test_a_checkpoint_of_an_estimator_is_refused_with_the_way_out(tmp_path):
         ({"eval_spec": lambda: None}, OptionError, "no EvalSpec. Received: NoneType"),
         ({"eval_spec": lambda: eval_spec(steps=None)}, SourceError, "would never end"),
         (
+            {"eval_spec": lambda: eval_spec(hooks=[v1.train.LoggingTensorHook(["losss"], 1)])},
+            OptionError,
+            "asks for the tensor 'losss'.*Near ones: 'loss'",
+        ),
+        (
+            {"eval_spec": lambda: tf.estimator.EvalSpec(lambda: data().take(0))},
+            NoDataError,
+            "The evaluation had no batch",
+        ),
+        (
+            {"eval_spec": lambda: tf.estimator.EvalSpec(lambda: data().map(wide))},
+            StructureError,
+            r"labels \[None, 3\]. Expected: \[None, 1\], since the loss mse",
+        ),
+        (
             {"config": {"save_checkpoints_steps": None, "save_checkpoints_secs": None}},
             OptionError,
             "turns checkpoints off",
@@ -266,17 +357,27 @@ def test_inputs_that_do_not_match_are_refused_before_training(tmp_path):
         migration.train_and_evaluate(made, train_spec(), eval_spec(), config(tmp_path))
 
 
-def test_an_empty_evaluation_is_refused(tmp_path):
-    empty = tf.estimator.EvalSpec(lambda: data().take(0), steps=None)
+def test_an_evaluation_that_turns_out_empty_is_refused(tmp_path):
+    empty = tf.estimator.EvalSpec(unknown_length(0), steps=None)
     with pytest.raises(NoDataError, match="The evaluation had no batch"):
-        migration.train_and_evaluate(model(), train_spec(), empty, config(tmp_path))
+        migration.train_and_evaluate(model(), train_spec(1), empty, config(tmp_path))
+
+
+def test_an_error_in_the_first_batch_of_an_evaluation_is_told_as_it_is(tmp_path):
+    class Failing(v1.train.SessionRunHook):
+        def after_run(self, run_context, run_values):
+            raise ValueError("from the hook")
+
+    spec = eval_spec(hooks=[Failing()])
+    with pytest.raises(ValueError, match="from the hook"):
+        migration.train_and_evaluate(model(), train_spec(1), spec, config(tmp_path))
 
 
 def test_a_cluster_of_workers_is_refused_with_the_way_out(tmp_path, monkeypatch):
     cluster = {"chief": ["a:1"], "worker": ["b:1"], "ps": ["c:1"]}
     task = {"type": "chief", "index": 0}
     monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster, "task": task}))
-    with pytest.raises(OptionError, match=r"trains in one process.*run_config_to_strategy"):
+    with pytest.raises(OptionError, match=r"with parameter servers.*run_config_to_strategy"):
         migration.train_and_evaluate(model(), train_spec(), eval_spec(), config(tmp_path))
 
 
@@ -319,5 +420,52 @@ def test_a_model_fn_model_keeps_its_own_config(tmp_path):
     made = migration.ModelFnModel(linear_model_fn, config=config(tmp_path / "own"))
     with pytest.raises(OptionError, match="has its own config"):
         migration.train_and_evaluate(made, train_spec(), eval_spec(), config(tmp_path / "other"))
+    with pytest.raises(OptionError, match=r"leave weight_column, .*loss_reduction out"):
+        migration.train_and_evaluate(made, train_spec(), eval_spec(), loss_reduction="sum")
     metrics, _ = migration.train_and_evaluate(made, train_spec(3), eval_spec())
     assert metrics["global_step"] == 3
+
+
+def missing_x():
+    return data().take(2).map(lambda features, labels: ({"z": features["x"]}, labels))
+
+
+@pytest.mark.parametrize(
+    ("input_fn", "error", "text"),
+    [
+        (data, SourceError, "would never end"),
+        (lambda: data().take(0), NoDataError, "had no batch"),
+        (missing_x, StructureError, "asks for the feature 'x'.*Received the features: z"),
+    ],
+)
+def test_an_evaluation_of_a_model_fn_is_looked_at_before_training(input_fn, error, text, tmp_path):
+    made = migration.ModelFnModel(linear_model_fn, config=config(tmp_path))
+    spec = tf.estimator.EvalSpec(input_fn, steps=None)
+    with pytest.raises(error, match=text):
+        migration.train_and_evaluate(made, train_spec(), spec)
+    assert tf.train.latest_checkpoint(str(tmp_path)) is None
+
+
+def test_an_interrupt_ends_the_evaluation_of_a_model_fn(tmp_path):
+    drawn = []
+
+    def batches():
+        while True:  # of a length that nobody can tell
+            drawn.append(time.monotonic())
+            if len(drawn) == 30:
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            yield {"x": np.ones((1, 1), np.float32)}, np.ones((1, 1), np.float32)
+
+    one = tf.TensorSpec((None, 1), tf.float32)
+    made = migration.ModelFnModel(linear_model_fn, config=config(tmp_path))
+    spec = tf.estimator.EvalSpec(
+        lambda: tf.data.Dataset.from_generator(batches, output_signature=({"x": one}, one)),
+        steps=None,
+    )
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            migration.train_and_evaluate(made, train_spec(2), spec)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert not [t for t in threading.enumerate() if t.name == "estimator-call"]

@@ -304,6 +304,29 @@ def test_what_has_no_meaning_is_refused_with_the_remedy(model, tmp_path):
         migration.ModelFnModel(rich_model_fn, PARAMS, distributed)
 
 
+def test_input_functions_without_an_end_are_refused(model):
+    with pytest.raises(SourceError, match="validation_steps is None"):
+        model.fit(dataset, steps_per_epoch=1, validation_data=dataset, verbose=0)
+    with pytest.raises(SourceError, match="steps is None"):
+        model.evaluate(dataset, verbose=0)
+    with pytest.raises(OptionError, match=r"Training would never end.*Give steps_per_epoch"):
+        model.fit(dataset, verbose=0)
+
+
+def test_a_checkpoint_of_another_model_fn_is_refused_by_its_variables(tmp_path):
+    def other_model_fn(features, labels, mode):
+        slope = v1.get_variable("incline", [2], initializer=v1.zeros_initializer())
+        loss = tf.reduce_sum(slope)
+        train_op = v1.assign_add(v1.train.get_global_step(), 1)
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+    x = np.ones(2, np.float32)
+    migration.ModelFnModel(slope_model_fn, model_dir=str(tmp_path)).fit(x, x, verbose=0)
+    other = migration.ModelFnModel(other_model_fn, model_dir=str(tmp_path))
+    with pytest.raises(SourceError, match=r"of another model: it lacks 'incline'.*'slope'"):
+        other.fit(x, x, verbose=0)
+
+
 def test_weights_in_a_third_place_are_refused_with_the_remedy(model):
     features, labels = rows()
     data = tf.data.Dataset.from_tensor_slices((features, labels, np.ones(60))).batch(4)

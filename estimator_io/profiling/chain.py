@@ -56,6 +56,11 @@ class Step:
     place: str | None = None
     expands: bool = False
 
+    @property
+    def spelled(self) -> str:
+        """The name of the step for messages, with its line."""
+        return f"{self.stage!r}{f' at {self.place}' if self.place else ''}"
+
     def at_once(self, calls: int) -> Step:
         """Returns the step with `calls` calls at once."""
         if self.with_calls is None:
@@ -92,6 +97,15 @@ class Chain:
         """Threads of the pipeline's own pool; None for TensorFlow's, which has one a core."""
         size = self.options.threading.private_threadpool_size
         return size or None
+
+    @property
+    def intra_op(self) -> int | None:
+        """Threads within one operation; None leaves it to the runtime.
+
+        TensorFlow's rewrites set one for pipelines that say nothing ("disable_intra_op_parallelism"
+        of tensorflow/core/grappler/optimizers/data).
+        """
+        return self.options.threading.max_intra_op_parallelism or (1 if self.rewritten else None)
 
     def with_step(self, at: int, step: Step) -> Chain:
         """Returns the chain with another step at `at`."""

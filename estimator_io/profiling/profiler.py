@@ -12,12 +12,15 @@ import tensorflow as tf
 from estimator_io.errors import OptionError
 from estimator_io.pipeline.input_fn import InputFn
 from estimator_io.profiling.changes.ranking import ranked
+from estimator_io.profiling.concurrency import with_concurrency
 from estimator_io.profiling.context import Measured
 from estimator_io.profiling.costs import costs_of, within
+from estimator_io.profiling.crowding import worth_of_cores
 from estimator_io.profiling.eagerly import eager_mode
 from estimator_io.profiling.flow import run_flow
-from estimator_io.profiling.lock import steps_without_lock
+from estimator_io.profiling.handing import handing_seconds
 from estimator_io.profiling.machine import Machine
+from estimator_io.profiling.model import Cores
 from estimator_io.profiling.report import Applied, Report, Suggestion
 from estimator_io.profiling.stages import notes_of, stages_of
 from estimator_io.profiling.target import chain_of_target, name_of
@@ -31,7 +34,7 @@ LEAST_SECONDS = 1.0
 COSTS_SHARE, FLOW_SHARE = 0.37, 0.55
 # Seconds for the timeline, which is begun even where no time is left, and the batches it wants.
 TIMELINE_SECONDS, MOST_TIMELINE_SECONDS, TIMELINE_BATCHES = 1.0, 2.0, 4
-MOST_LOCK_SECONDS = 0.5
+MOST_TOGETHER_SECONDS = 0.6
 TRIALS = 2
 TRIAL_SHARE = 0.33
 
@@ -109,10 +112,12 @@ def _profile(
     costs, samples = costs_of(chain, left() * COSTS_SHARE)
     flow = run_flow(chain, left() * FLOW_SHARE)
     costs = within(costs, None if flow.usage is None else flow.usage.cpu)
-    lock_seconds = min(MOST_LOCK_SECONDS, left() * 0.2)
-    free = steps_without_lock(chain, costs, samples, lock_seconds)
+    together = min(MOST_TOGETHER_SECONDS, left() * 0.2)
+    costs = with_concurrency(chain, costs, samples, machine.cores, together)
+    cores = Cores(machine.cores, worth_of_cores(machine.cores))
+    handing = handing_seconds(samples[-1])
     measured = Measured(
-        target, chain, costs, samples, flow, machine, step_seconds, mode, without_lock=free
+        target, chain, costs, samples, flow, machine, cores, handing, step_seconds, mode
     )
     verdict = judge(measured)
     suggestions = ranked(measured, verdict)

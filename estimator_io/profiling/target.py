@@ -17,7 +17,8 @@ from estimator_io.pipeline.device import on_host
 from estimator_io.pipeline.input_fn import InputFn
 from estimator_io.profiling.chain import Chain
 from estimator_io.profiling.functions import caller
-from estimator_io.profiling.objects import SHUFFLE_ROWS, chain_of
+from estimator_io.profiling.objects import chain_of
+from estimator_io.profiling.transformations import SHUFFLE_ROWS
 
 __all__ = ["chain_of_target", "name_of"]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from estimator_io.pipeline.memory_limit import spell_bytes
 from estimator_io.profiling.changes.making import suggestion
+from estimator_io.profiling.changes.trying import tried_seconds
 from estimator_io.profiling.context import Measured
 from estimator_io.profiling.costs import Cost
 from estimator_io.profiling.report import Suggestion
@@ -51,6 +52,7 @@ def cache(measured: Measured) -> Iterator[Suggestion]:
         memory_bytes=size if in_memory else 0.0,
         disk_bytes=0.0 if in_memory else size,
         tried=in_memory,
+        seconds=tried_seconds(chain),
     )
 
 

@@ -30,6 +30,8 @@ def processes(measured: Measured) -> Iterator[Suggestion]:
             continue
         moved = dataclasses.replace(step, python=False, calls=cores)
         chain = measured.chain.with_step(at, moved)
+        costs = list(measured.costs)
+        costs[at] = dataclasses.replace(cost, speedup=None, locked=0.0)
         stage = step.stage if measured.input_fn is not None else "parse"
         yield suggestion(
             measured,
@@ -39,7 +41,7 @@ def processes(measured: Measured) -> Iterator[Suggestion]:
             f"{step.stage} is Python code that holds the interpreter's lock, so threads do not"
             f" help; {cores} processes share it out over the cores.",
             chain.with_threads(max(chain.threads or 0, cores + 2)),
-            measured.costs,
+            costs,
             step=step,
             memory_bytes=PROCESS_BYTES * cores,
             tried=False,

@@ -9,8 +9,8 @@ from typing import Any
 from estimator_io.profiling.chain import AUTOTUNE, Chain, Step
 from estimator_io.profiling.changes.making import enough, spell_options, suggestion
 from estimator_io.profiling.context import Measured
+from estimator_io.profiling.functional import interleaved, reads_files
 from estimator_io.profiling.model import calls_at_once
-from estimator_io.profiling.objects import interleaved, reads_files
 from estimator_io.profiling.report import Suggestion
 
 __all__ = ["more_calls", "more_files", "more_threads"]

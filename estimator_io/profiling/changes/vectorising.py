@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from estimator_io.profiling.chain import Chain, Step
 from estimator_io.profiling.changes.making import suggestion
+from estimator_io.profiling.changes.trying import tried_seconds
 from estimator_io.profiling.context import Measured
 from estimator_io.profiling.costs import Cost, costs_from
 from estimator_io.profiling.eagerly import bounded
@@ -63,6 +64,7 @@ def vectorise(measured: Measured) -> Iterator[Suggestion]:
             costs,
             step=step,
             options=options,
+            seconds=tried_seconds(chain),
         )
 
 

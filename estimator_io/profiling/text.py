@@ -6,15 +6,13 @@ import io
 from typing import Any
 
 from estimator_io.profiling.report import Report, Stage, Suggestion
-from estimator_io.profiling.spelling import amount, rate
+from estimator_io.profiling.spelling import amount, gain, rate
 from estimator_io.profiling.spelling import seconds as spell
 
 __all__ = ["as_text", "print_report"]
 
 WIDTH = 110
 BAR = 18
-# Below this an interval says no more than that it is a prediction.
-SURE = 1.25
 
 
 def as_text(report: Report) -> str:
@@ -110,14 +108,8 @@ def _suggestion(one: Suggestion) -> str:
     cost = f"; costs {' and '.join(costs)}" if costs else ""
     return (
         f"{where}{one.edit}\n   predicted {rate(one.batches_per_second)} batches/s"
-        f" ({_gain(one)}){cost}. {one.reason}"
+        f" ({gain(one.gain, one.gain_between)}){cost}. {one.reason}"
     )
-
-
-def _gain(one: Suggestion) -> str:
-    low, high = one.gain_between
-    sure = high < SURE * one.gain
-    return f"{one.gain:.1f} times" + ("" if sure else f", from {low:.1f} to {high:.1f}")
 
 
 def _applied(applied: Any) -> str:

@@ -63,12 +63,15 @@ def _last_repeatable(measured: Measured) -> int | None:
     for at, step in enumerate(steps):
         if measured.input_fn is not None and step.stage not in _STORED:
             break
-        if step.random or (step.kind == "batch" and measured.input_fn is None):
+        # An InputFn keeps rows by their number, so the order in which they come is no matter.
+        orders = measured.input_fn is not None and step.stage in _ORDERING
+        if (step.random and not orders) or (step.kind == "batch" and measured.input_fn is None):
             break
         if step.kind in ("map", "flat_map", "interleave", "filter", "source"):
             best = at
     return best
 
 
-# The stages of an InputFn up to its cache.
-_STORED = ("source", "epochs", "shuffle", "shard", "rows", "read", "parse")
+# The stages of an InputFn that say which rows come next, and all up to its cache.
+_ORDERING = ("source", "epochs", "shuffle", "shard", "rows")
+_STORED = (*_ORDERING, "read", "parse")

@@ -125,8 +125,9 @@ def _input_fn_with_cache(target: Any, first: Any, chain: Any) -> Any:
 
 
 def gain(pairs: list[list[float]] | None) -> float | None:
-    """Returns the median of what the change brought, round by round."""
-    return None if not pairs else statistics.median(before / after for before, after in pairs)
+    """Returns the median of what the change brought, over rounds in which batches came of both."""
+    whole = [pair for pair in pairs or [] if max(pair) < float("inf")]
+    return statistics.median(before / after for before, after in whole) if whole else None
 
 
 def judged(result: dict[str, Any]) -> tuple[bool, bool, bool | None]:

@@ -1,7 +1,9 @@
 """Legacy input functions as written and accelerated: `python -m benchmarks.accelerate`.
 
-Each is read in a graph and a session, as the Estimator does it, in a process of its own, once a
-pair in rotating order. Figures are batches/s of the steady state, and the ratios within the pairs.
+Each is read in a graph and a session, as the Estimator does it, in a process of its own that
+stands still while others run (benchmarks/standing.py), once a pair in rotating order: 0.3 s to
+drain what was ready, then the time that counts. Figures are batches/s, and ratios within the pairs,
+the second of processor time, which a busy machine changes less.
 For maps that call Python a third variant tells what is possible in the same run: the same calls,
 shared out over as many processes by hand, without TensorFlow.
 """
@@ -9,27 +11,36 @@ shared out over as many processes by hand, without TensorFlow.
 from __future__ import annotations
 
 import argparse
-import functools
+import contextlib
 import glob
-import json
 import multiprocessing
+import os
+import runpy
 import statistics
-import subprocess
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.cpu import tree_seconds
 from benchmarks.pairs import median_of_ratios, run_pairs
 from benchmarks.report import fill_section, machine, markdown_table, spell_machine, write_json
+from benchmarks.standing import Order, serve, standing
 
 DRAWINGS = "examples/data/drawings/**/*.jpg"
 PROCESSES = 2
 BATCH = 32
+ROWS_A_FILE = 84
+DRAIN_SECONDS = 0.3
+EXAMPLE_PARAMS = {"batch_size": 16}
 WRITTEN, FAST, BY_HAND = "as written", "accelerated", "by hand"
+
+
+def files() -> list[str]:
+    # Some thousands of rows: an epoch of 48 would measure the start of epochs.
+    return sorted(glob.glob(DRAWINGS, recursive=True)) * ROWS_A_FILE
 
 
 def pictures() -> Any:
@@ -40,7 +51,7 @@ def pictures() -> Any:
         picture = tf.image.decode_jpeg(tf.io.read_file(name), channels=3)
         return tf.image.resize(picture, [128, 128])
 
-    names = sorted(glob.glob(DRAWINGS, recursive=True))
+    names = files()
     return tf.data.Dataset.from_tensor_slices(names).repeat().map(decode).batch(BATCH)
 
 
@@ -51,6 +62,12 @@ def one_shot() -> Any:
     dataset = pictures().map(lambda picture: (picture, tf.constant(1)))
     picture, label = tf.compat.v1.data.make_one_shot_iterator(dataset).get_next()
     return {"picture": tf.cast(picture, tf.uint8)}, tf.one_hot(label, 3)
+
+
+def drawings() -> Any:
+    """The input function of examples/legacy/drawings.py: decoded, flipped, shuffled row by row."""
+    example = runpy.run_path("examples/legacy/drawings.py")
+    return example["input_fn"](files(), True, EXAMPLE_PARAMS)
 
 
 def arrays() -> Any:
@@ -89,20 +106,29 @@ def python_map() -> Any:
     return numbers.map(lambda x: tf.numpy_function(loop, [x], tf.int64)).batch(BATCH)
 
 
+Step = Callable[[], Any]
+_LIFE = contextlib.ExitStack()  # of a process that measures one variant
+
 CASES: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "JPEG, serial map": (pictures, {}),
     "JPEG, one-shot iterator": (one_shot, {}),
     "JPEG, cache=memory, later epochs": (pictures, {"cache": "memory"}),
+    "examples/legacy/drawings.py": (drawings, {}),
+    "examples/legacy/drawings.py, cache=memory, later epochs": (drawings, {"cache": "memory"}),
     "arrays in the graph": (arrays, {}),
     "numpy_input_fn": (numpy_queue, {}),
     "Python map, processes=2": (python_map, {"processes": PROCESSES}),
 }
 
 
-def measure(case: str, variant: str, seconds: float) -> dict[str, float]:
-    """Returns batches/s after a warm-up, and the bytes of the graph."""
+@contextlib.contextmanager
+def opened(case: str, variant: str) -> Iterator[tuple[Step, int]]:
+    """Yields what takes a batch, and the bytes of the graph."""
     if variant == BY_HAND:
-        return {"rate": _rate_by_hand(seconds), "graph_bytes": 0.0}
+        with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
+            results = pool.imap(loop, range(1 << 40), chunksize=BATCH)
+            yield lambda: [next(results) for _ in range(BATCH)], 0
+        return
     import tensorflow as tf
 
     import estimator_io
@@ -122,71 +148,74 @@ def measure(case: str, variant: str, seconds: float) -> dict[str, float]:
         v1.train.create_global_step()
         size = graph.as_graph_def().ByteSize()
         with v1.train.MonitoredSession() as session:
-            return {"rate": _rate(lambda: session.run(step), seconds), "graph_bytes": float(size)}
+            yield lambda: session.run(step), size
 
 
-def _rate(step: Callable[[], Any], seconds: float) -> float:
-    deadline = time.perf_counter() + seconds / 2
-    step()
-    while time.perf_counter() < deadline:
-        step()
-    count, start = 0, time.perf_counter()
-    while time.perf_counter() - start < seconds:
+def run_for(step: Step, seconds: float) -> dict[str, float]:
+    """Returns batches/s over `seconds`, and milliseconds of processor time for each batch."""
+    count, start, used = 0, time.perf_counter(), tree_seconds(os.getpid())
+    while True:
         step()
         count += 1
-    return count / (time.perf_counter() - start)
+        passed = time.perf_counter() - start
+        if passed >= seconds:
+            cpu_ms = 1000 * (tree_seconds(os.getpid()) - used) / count
+            return {"rate": count / passed, "cpu_ms": cpu_ms}
 
 
-def _rate_by_hand(seconds: float) -> float:
-    with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
-        results = pool.imap(loop, range(1 << 40), chunksize=BATCH)
-        return _rate(lambda: [next(results) for _ in range(BATCH)], seconds)
+def _variant(hello: Order) -> Callable[[Order], Order]:
+    """Returns what has one variant run, in the process of its own that never leaves the block."""
+    step, size = _LIFE.enter_context(opened(hello["case"], hello["variant"]))
 
+    def run(order: Order) -> Order:
+        del order
+        run_for(step, DRAIN_SECONDS)
+        return {**run_for(step, hello["seconds"]), "graph_bytes": float(size)}
 
-def in_process(case: str, variant: str, seconds: float) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.accelerate", "--case", case]
-    command += ["--variant", variant, "--seconds", str(seconds)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{case}, {variant} failed:\n{done.stderr[-3000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+    return run
 
 
 def table(results: dict[str, dict[str, list[dict[str, float]]]]) -> str:
-    header = ["input_fn", "variant", "batches/s", "graph, kB", "accelerated is … as fast"]
+    header = ["input_fn", "variant", "batches/s", "CPU ms a batch", "graph, kB"]
+    header += ["accelerated is … as fast", "by CPU time"]
     rows = []
     for case, by_variant in results.items():
-        fast = [run["rate"] for run in by_variant[FAST]]
+        fast = {key: [run[key] for run in by_variant[FAST]] for key in ("rate", "cpu_ms")}
         for variant, runs in by_variant.items():
             rates = [run["rate"] for run in runs]
-            ratio = "" if variant == FAST else str(median_of_ratios(fast, rates))
+            cpu = [run["cpu_ms"] for run in runs]
+            ratios = ["", ""]
+            if variant != FAST:
+                by_cpu = median_of_ratios(cpu, fast["cpu_ms"])
+                ratios = [str(median_of_ratios(fast["rate"], rates)), str(by_cpu)]
             size = "" if variant == BY_HAND else f"{runs[0]['graph_bytes'] / 1000:,.0f}"
-            rows.append([case, variant, f"{statistics.median(rates):,.1f}", size, ratio])
+            middle = f"{statistics.median(rates):,.1f}", f"{statistics.median(cpu):.2f}"
+            rows.append([case, variant, *middle, size, *ratios])
     return markdown_table(header, rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pairs", type=int, default=15)
-    parser.add_argument("--seconds", type=float, default=4.0, help="of each run")
+    parser.add_argument("--seconds", type=float, default=1.5, help="of each run")
     parser.add_argument("--json", type=Path, help="a file for all figures")
     parser.add_argument(
         "--write-docs", type=Path, help="the page whose section <!-- accelerate --> to fill"
     )
-    parser.add_argument("--case", choices=CASES, help="measure this one alone")
-    parser.add_argument("--variant", choices=(WRITTEN, FAST, BY_HAND), help="in this process")
+    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES)
+    parser.add_argument("--serve", action="store_true", help="measure one variant, on orders")
     arguments = parser.parse_args()
-    if arguments.variant:
-        print(json.dumps(measure(arguments.case, arguments.variant, arguments.seconds)))
-        return
+    if arguments.serve:
+        serve(_variant)
     facts, results = machine(), {}
-    for case in [arguments.case] if arguments.case else CASES:
+    for case in arguments.cases:
         names = [WRITTEN, FAST, *([BY_HAND] if "processes" in CASES[case][1] else [])]
-        variants = {
-            name: functools.partial(in_process, case, name, arguments.seconds) for name in names
+        hellos = {
+            name: {"case": case, "variant": name, "seconds": arguments.seconds} for name in names
         }
-        results[case] = run_pairs(variants, arguments.pairs)
-        print(f"{case}: done", flush=True)
+        with standing("benchmarks.accelerate --serve", hellos) as variants:
+            results[case] = run_pairs(variants, arguments.pairs)
+        print(table({case: results[case]}), flush=True)
     text = f"{spell_machine(facts)}; {arguments.pairs} pairs.\n\n{table(results)}"
     print(text)
     if arguments.json:

@@ -3,7 +3,9 @@
 The loaders: `processes=2` of estimator_io, tf.numpy_function in a serial map and in one with
 AUTOTUNE, and torch's DataLoader with two workers (where torch is installed). The functions: a PIL
 decode and resize of the drawings in examples/data, and one whose time goes into a Python loop. Each
-loader runs in a process of its own, torch's without TensorFlow, once a pair in rotating order.
+loader runs in a process of its own, torch's without TensorFlow, that stands still while others run
+(benchmarks/standing.py), once a pair in rotating order: 0.5 s to drain what was ready, then the
+time that counts.
 
 Figures are rows/s over the steady state, ratios within the pairs, and the processor time of all
 processes of a loader for each row, which a busy machine changes less than the rate.
@@ -15,11 +17,8 @@ import argparse
 import functools
 import glob
 import importlib.util
-import json
 import os
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,12 +26,17 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.cpu import tree_seconds
 from benchmarks.pairs import median_of_ratios, run_pairs
 from benchmarks.report import fill_section, machine, markdown_table, spell_machine, write_json
+from benchmarks.standing import Order, serve, standing
 
 DRAWINGS = "examples/data/drawings/**/*.jpg"
 BATCH = 64
 WORKERS = 2
+ROWS_A_FILE = 84
+DRAIN_SECONDS = 0.5
+OWN = f"processes={WORKERS}"
 SIZE = (128, 128)
 
 
@@ -56,7 +60,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {"PIL decode and resize": decode, "Py
 
 
 def files_and_labels() -> tuple[list[str], list[int]]:
-    files = sorted(glob.glob(DRAWINGS, recursive=True))
+    # Some thousands of rows: an epoch of 48 would measure the start of epochs.
+    files = sorted(glob.glob(DRAWINGS, recursive=True)) * ROWS_A_FILE
     return files, [at % 3 for at in range(len(files))]
 
 
@@ -112,57 +117,42 @@ def dataloader(function: Callable[..., Any]) -> Iterator[Any]:
 
 
 LOADERS: dict[str, Callable[[Callable[..., Any]], Iterator[Any]]] = {
-    f"processes={WORKERS}": workers,
+    OWN: workers,
     "numpy_function": functools.partial(numpy_function, calls=False),
     "numpy_function, AUTOTUNE": functools.partial(numpy_function, calls=True),
     f"torch DataLoader, {WORKERS} workers": dataloader,
 }
 
 
-def measure(loader: str, function: str, seconds: float) -> dict[str, float]:
-    """Returns rows/s, and milliseconds of processor time for each row, after a warm-up."""
-    batches = LOADERS[loader](FUNCTIONS[function])
-    deadline = time.perf_counter() + seconds / 3
-    while time.perf_counter() < deadline:
-        next(batches)
-    rows, began, used = 0, time.perf_counter(), _processor_seconds()
-    while time.perf_counter() - began < seconds:
+def read_for(batches: Iterator[Any], seconds: float) -> dict[str, float]:
+    """Returns rows/s over `seconds`, and milliseconds of processor time for each row."""
+    rows, began, used = 0, time.perf_counter(), tree_seconds(os.getpid())
+    while True:
         next(batches)
         rows += BATCH
-    spent = time.perf_counter() - began
-    return {"rate": rows / spent, "cpu_ms": (_processor_seconds() - used) / rows * 1000}
+        spent = time.perf_counter() - began
+        if spent >= seconds:
+            cpu_ms = (tree_seconds(os.getpid()) - used) / rows * 1000
+            return {"rate": rows / spent, "cpu_ms": cpu_ms}
 
 
-def _processor_seconds() -> float:
-    """Returns the processor time of this process and of its children that are alive."""
-    total = 0
-    for pid in [os.getpid(), *_children(os.getpid())]:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        total += int(fields[11]) + int(fields[12])
-    return total / os.sysconf("SC_CLK_TCK")
+def _loader(hello: Order) -> Callable[[Order], Order]:
+    """Returns what has one loader run, in a process of its own."""
+    batches = LOADERS[hello["loader"]](FUNCTIONS[hello["function"]])
 
+    def run(order: Order) -> Order:
+        del order
+        read_for(batches, DRAIN_SECONDS)
+        return read_for(batches, hello["seconds"])
 
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        found += [int(child) for child in (task / "children").read_text().split()]
-    return [*found, *(child for own in found for child in _children(own))]
-
-
-def in_process(loader: str, function: str, seconds: float) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.workers", "--loader", loader]
-    command += ["--function", function, "--seconds", str(seconds)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{loader} failed:\n{done.stderr[-3000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+    return run
 
 
 def table(results: dict[str, dict[str, list[dict[str, float]]]]) -> str:
-    header = ["function", "loader", "rows/s", "CPU ms a row", f"processes={WORKERS} is … as fast"]
+    header = ["function", "loader", "rows/s", "CPU ms a row", f"{OWN} is … as fast"]
     rows = []
     for function, by_loader in results.items():
-        own = by_loader[f"processes={WORKERS}"]
+        own = by_loader[OWN]
         for loader, runs in by_loader.items():
             ratio = median_of_ratios([run["rate"] for run in own], [run["rate"] for run in runs])
             rate = statistics.median(run["rate"] for run in runs)
@@ -175,28 +165,36 @@ def table(results: dict[str, dict[str, list[dict[str, float]]]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pairs", type=int, default=15)
-    parser.add_argument("--seconds", type=float, default=4.0, help="of each run")
+    parser.add_argument("--seconds", type=float, default=1.5, help="of each run")
     parser.add_argument("--json", type=Path, help="a file for all figures")
     parser.add_argument(
         "--write-docs", type=Path, help="the page whose section <!-- workers --> to fill"
     )
-    parser.add_argument("--loader", choices=LOADERS, help="measure one loader in this process")
-    parser.add_argument("--function", choices=FUNCTIONS, default=next(iter(FUNCTIONS)))
+    parser.add_argument(
+        "--loaders",
+        nargs="+",
+        default=list(LOADERS),
+        choices=LOADERS,
+        help=f"beside {OWN}, with which all are compared",
+    )
+    parser.add_argument("--functions", nargs="+", default=list(FUNCTIONS), choices=FUNCTIONS)
+    parser.add_argument("--serve", action="store_true", help="measure one loader, on orders")
     arguments = parser.parse_args()
-    if arguments.loader:
-        print(json.dumps(measure(arguments.loader, arguments.function, arguments.seconds)))
-        return
+    if arguments.serve:
+        serve(_loader)
     facts = machine()
     torch = importlib.util.find_spec("torch") is not None
-    loaders = [name for name in LOADERS if torch or not name.startswith("torch")]
+    loaders = [OWN, *(name for name in arguments.loaders if name != OWN)]
+    loaders = [name for name in loaders if torch or not name.startswith("torch")]
     results = {}
-    for function in FUNCTIONS:
-        variants = {
-            name: functools.partial(in_process, name, function, arguments.seconds)
+    for function in arguments.functions:
+        hellos = {
+            name: {"loader": name, "function": function, "seconds": arguments.seconds}
             for name in loaders
         }
-        results[function] = run_pairs(variants, arguments.pairs)
-        print(f"{function}: done", flush=True)
+        with standing("benchmarks.workers --serve", hellos) as variants:
+            results[function] = run_pairs(variants, arguments.pairs)
+        print(table({function: results[function]}), flush=True)
     text = f"{spell_machine(facts)}; {arguments.pairs} pairs.\n\n{table(results)}"
     print(text)
     if arguments.json:

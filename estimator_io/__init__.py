@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from estimator_io.hooks.position import PositionCallback
     from estimator_io.hooks.progress import ProgressHook
     from estimator_io.legacy.accelerate import accelerate
-    from estimator_io.pipeline.input_fn import InputFn
+    from estimator_io.pipeline.interface import InputFn
     from estimator_io.profiling.profiler import profile
     from estimator_io.service.settings import Service
     from estimator_io.store.store import Store
@@ -51,7 +51,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "CompatibilityError": "errors",
     "EstimatorIOError": "errors",
-    "InputFn": "pipeline.input_fn",
+    "InputFn": "pipeline.interface",
     "InputMonitor": "hooks.monitor",
     "ModeError": "errors",
     "NoDataError": "errors",

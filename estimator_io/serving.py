@@ -12,7 +12,7 @@ from estimator_io.errors import OptionError, StructureError
 from estimator_io.pipeline.structure import spell
 
 if TYPE_CHECKING:
-    from estimator_io.pipeline.input_fn import InputFn
+    from estimator_io.pipeline.interface import InputFn
 
 __all__ = ["serving_input_receiver_fn"]
 

@@ -123,6 +123,29 @@ def step_3_model_fn(data: str, model_dir: str, checkpoint: str) -> float:
     return float(model.evaluate(input_fn(data, "adult.test"), verbose=0)[0])
 
 
+def step_4_loop(data: str, model_dir: str, checkpoint: str) -> float:
+    """The Keras model in the Estimator's loop, with a hook and an exporter, from the same start."""
+    model = keras_model()
+    migration.load_estimator_weights(model, checkpoint)
+    train, test = input_fn(data, "adult.data"), input_fn(data, "adult.test")
+    metrics, _ = migration.train_and_evaluate(
+        model,
+        tf.estimator.TrainSpec(
+            train,
+            max_steps=STEPS,
+            hooks=[tf.estimator.LoggingTensorHook(["loss"], every_n_iter=10)],
+        ),
+        tf.estimator.EvalSpec(
+            test,
+            steps=None,
+            exporters=migration.BestExporter("best", train.serving_input_receiver_fn()),
+            throttle_secs=0,
+        ),
+        tf.estimator.RunConfig(model_dir, save_checkpoints_steps=STEPS),
+    )
+    return float(metrics["loss"])
+
+
 def step_5_proof(data: str, **changed: bool) -> Any:
     """The Keras model beside the Estimator, batch by batch."""
     return migration.compare(
@@ -139,6 +162,7 @@ def main() -> None:
         print(f"step 2: evaluation loss {step_2_data(data):.6f}, from other starting weights")
         begin = folder + "/1/model.ckpt-0"
         print(f"step 3: evaluation loss {step_3_model_fn(data, folder + '/3', begin):.6f}")
+        print(f"step 4: evaluation loss {step_4_loop(data, folder + '/4', begin):.6f}")
     print(f"step 5: {step_5_proof(data)}")
     print(f"step 5, with unknown words in front: {step_5_proof(data, oov_last=False)}")
 

@@ -107,6 +107,32 @@ def step_3_model_fn(data: str, model_dir: str, checkpoint: str) -> float:
     return float(model.evaluate(input_fn(data, "validation"), verbose=0)[0])
 
 
+def step_4_loop(data: str, model_dir: str, checkpoint: str) -> float:
+    """The Keras model in the Estimator's loop, with a hook and an exporter, from the same start."""
+    model = keras_model()
+    migration.load_estimator_weights(model, checkpoint)
+    train, test = input_fn(data, "train"), input_fn(data, "validation")
+    migration.train_and_evaluate(
+        model,
+        tf.estimator.TrainSpec(
+            train,
+            max_steps=STEPS,
+            hooks=[tf.estimator.LoggingTensorHook(["loss"], every_n_iter=10)],
+        ),
+        tf.estimator.EvalSpec(
+            test,
+            steps=None,
+            exporters=migration.BestExporter("best", train.serving_input_receiver_fn()),
+            throttle_secs=0,
+        ),
+        tf.estimator.RunConfig(model_dir, save_checkpoints_steps=STEPS),
+    )
+    # The Estimator's loss is the mean over batches, of which the last one is smaller here.
+    batches = migration.to_dataset(test, "eval")
+    losses = [model.evaluate(x, y, batch_size=len(y), verbose=0)[0] for x, y in batches]
+    return float(np.mean(losses))
+
+
 def step_5_proof(data: str, **changed: float) -> Any:
     """The Keras model beside the Estimator, batch by batch."""
     # Batch normalisation and Adam enlarge what rounding makes of the sums of a convolution.
@@ -124,6 +150,7 @@ def main() -> None:
         print(f"step 2: evaluation loss {step_2_data(data):.6f}, from other starting weights")
         begin = folder + "/1/model.ckpt-0"
         print(f"step 3: evaluation loss {step_3_model_fn(data, folder + '/3', begin):.6f}")
+        print(f"step 4: evaluation loss {step_4_loop(data, folder + '/4', begin):.6f}")
     print(f"step 5: {step_5_proof(data)}")
     print(f"step 5, with a forgotten momentum: {step_5_proof(data, momentum=0.9)}")
 

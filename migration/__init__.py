@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from migration.loop.train import train_and_evaluate
     from migration.model_fn.model import ModelFnModel
     from migration.strategies import run_config_to_strategy
+    from migration.weights.loading import load_estimator_weights
 
 _HOMES = {
     "BestExporter": "exporters",
@@ -26,6 +27,7 @@ _HOMES = {
     "ModelFnModel": "model_fn.model",
     "compare": "compare.comparing",
     "fit_arguments": "arguments",
+    "load_estimator_weights": "weights.loading",
     "run_config_to_strategy": "strategies",
     "to_callback": "callbacks.to_callback",
     "to_dataset": "datasets",
@@ -40,6 +42,7 @@ __all__ = [
     "ModelFnModel",
     "compare",
     "fit_arguments",
+    "load_estimator_weights",
     "run_config_to_strategy",
     "to_callback",
     "to_dataset",

@@ -8,8 +8,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from estimator_io import InputFn
 from estimator_io.errors import OptionError
+from estimator_io.pipeline.input_fn import StagedInputFn
+from migration.distribution.replicas import distributed
+from migration.distribution.together import KeptCount
 from migration.fitting.batches import Batches
 from migration.loop.hooks import callbacks_of
 from migration.loop.keras_state import updates_of
@@ -67,7 +69,8 @@ def fit_arguments(
       train_spec: a tf.estimator.TrainSpec.
       eval_spec: a tf.estimator.EvalSpec, or None.
       model: the keras.Model that will be fitted; features and labels are then matched to it by
-        name. None leaves them as they are.
+        name. None leaves them as they are. Under a strategy of several replicas the data is
+        distributed as the Estimator would; Keras 3 is prepared for several workers.
       config: a RunConfig: `save_checkpoints_steps` serves as steps_per_epoch, and an `InputFn` goes
         on at its position in `model_dir`.
       params: for input functions that ask for them.
@@ -92,7 +95,7 @@ def fit_arguments(
     """
     check_train_spec(train_spec)
     max_steps, input_fn = train_spec.max_steps, train_spec.input_fn
-    if max_steps is not None and repeat and isinstance(input_fn, InputFn):
+    if max_steps is not None and repeat and isinstance(input_fn, StagedInputFn):
         input_fn = input_fn.replace(epochs=None)
     batches = Batches(
         model,
@@ -102,16 +105,18 @@ def fit_arguments(
         label_vocabulary=label_vocabulary,
         loss_reduction=loss_reduction,
     )
-    dataset, callbacks = batches.train(input_fn, getattr(config, "model_dir", None))
-    if max_steps is not None and repeat and not _is_endless(dataset):
-        dataset = dataset.repeat()
+    again = max_steps is not None and repeat
+    x, dataset, callbacks = _training(batches, input_fn, model, config, again)
     hooks = callbacks_of(train_spec.hooks)
     steps = steps_per_epoch or getattr(config, "save_checkpoints_steps", None)
     length = _length(dataset, max_steps, steps, model, bool(hooks))
+    if x is not dataset:  # the length of a distributed Dataset must be said
+        length["steps_per_epoch"] = length["steps_per_epoch"] or _ENDLESS
+        callbacks.insert(0, KeptCount())
     if max_steps is not None:
         callbacks.append(StopAtMaxSteps(max_steps))
     return {
-        "x": dataset,
+        "x": x,
         **length,
         "validation_data": _validation(batches, eval_spec),
         "validation_steps": None,
@@ -135,6 +140,25 @@ class StopAtMaxSteps(_Callback):
         del batch, logs
         if updates_of(self.model) >= self._max_steps:
             self.model.stop_training = True
+
+
+def _training(
+    batches: Batches, input_fn: Any, model: Any, config: Any, again: bool
+) -> tuple[Any, tf.data.Dataset, list[Any]]:
+    """Returns what fit is given, the Dataset of one process in it, and the callbacks it needs."""
+    datasets: list[tf.data.Dataset] = []
+    callbacks: list[Any] = []
+
+    def make(context: Any) -> tf.data.Dataset:
+        model_dir = getattr(config, "model_dir", None)
+        dataset, callbacks[:] = batches.train(input_fn, model_dir, context)
+        if again and not _is_endless(dataset):
+            dataset = dataset.repeat()
+        datasets.append(dataset)
+        return dataset
+
+    x = make(None) if model is None else distributed(model, make)
+    return x, datasets[0], callbacks
 
 
 def _length(

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from estimator_io import InputFn
 from estimator_io.errors import OptionError
+from estimator_io.pipeline.input_fn import StagedInputFn
 from migration.tensors import dataset_of_tensors
 
 __all__ = ["to_dataset"]
@@ -25,6 +26,7 @@ def to_dataset(
     *,
     params: Mapping[str, Any] | None = None,
     config: Any = None,
+    input_context: Any = None,
 ) -> tf.data.Dataset:
     """Returns the Dataset of an input function, for model.fit, evaluate or predict.
 
@@ -38,6 +40,7 @@ def to_dataset(
       mode: "train", "eval" or "infer".
       params: the Estimator's params; `params["batch_size"]` as the Estimator would use it.
       config: the Estimator's RunConfig, for input functions that ask for it.
+      input_context: under a strategy, as `strategy.distribute_datasets_from_function` gives it.
 
     Returns:
       A Dataset of features, (features, labels) or (features, labels, weights).
@@ -54,9 +57,11 @@ def to_dataset(
       >>> [b.tolist() for b in migration.to_dataset(input_fn, "eval").as_numpy_iterator()]
       [[0, 1], [2]]
     """
-    if isinstance(input_fn, InputFn):
-        return input_fn.dataset(mode, params)
+    if isinstance(input_fn, StagedInputFn):
+        return input_fn.dataset(mode, params, input_context=input_context)
     given = {"mode": mode, "params": dict(params or {}), "config": config}
+    if input_context is not None:
+        given["input_context"] = input_context
     call = functools.partial(input_fn, **_accepted(input_fn, given))
     try:
         dataset = call()

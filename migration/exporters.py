@@ -75,7 +75,21 @@ class _SavedModels(_Exporter):
         """Of the exporter, and of its folder."""
         return self._name
 
-    def _write(self, estimator: Any, export_path: str, checkpoint_path: str) -> str:
+    def export(
+        self,
+        estimator: Any,
+        export_path: str,
+        checkpoint_path: str,
+        eval_result: Mapping[str, Any],
+        is_the_final_export: bool,
+    ) -> str | None:
+        """Exports the checkpoint if it is wanted; arguments as of tf.estimator.Exporter.
+
+        Returns:
+          The folder of the SavedModel, or None.
+        """
+        if not self._wants(export_path, eval_result, is_the_final_export):
+            return None
         written = estimator.export_saved_model(
             export_path,
             self._receiver_fn,
@@ -86,27 +100,20 @@ class _SavedModels(_Exporter):
         if self._exports_to_keep is not None:
             for version in _versions(export_path)[: -self._exports_to_keep]:
                 shutil.rmtree(os.path.join(export_path, str(version)))
+        self._exported(export_path, eval_result)
         return written
+
+    def _wants(self, folder: str, eval_result: Mapping[str, Any], final: bool) -> bool:
+        """Whether an evaluation is exported."""
+        del folder, eval_result, final
+        return True
+
+    def _exported(self, folder: str, eval_result: Mapping[str, Any]) -> None:
+        """Called when an evaluation was exported to `folder`."""
 
 
 class LatestExporter(_SavedModels):
     """Exports after each evaluation, and keeps the newest."""
-
-    def export(
-        self,
-        estimator: Any,
-        export_path: str,
-        checkpoint_path: str,
-        eval_result: Mapping[str, Any],
-        is_the_final_export: bool,
-    ) -> str | None:
-        """Exports the checkpoint; arguments as of tf.estimator.Exporter.
-
-        Returns:
-          The folder of the SavedModel.
-        """
-        del eval_result, is_the_final_export
-        return self._write(estimator, export_path, checkpoint_path)
 
 
 class FinalExporter(_SavedModels):
@@ -121,23 +128,8 @@ class FinalExporter(_SavedModels):
     ) -> None:
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, None)
 
-    def export(
-        self,
-        estimator: Any,
-        export_path: str,
-        checkpoint_path: str,
-        eval_result: Mapping[str, Any],
-        is_the_final_export: bool,
-    ) -> str | None:
-        """Exports the checkpoint if it is the last; arguments as of tf.estimator.Exporter.
-
-        Returns:
-          The folder of the SavedModel, or None.
-        """
-        del eval_result
-        if not is_the_final_export:
-            return None
-        return self._write(estimator, export_path, checkpoint_path)
+    def _wants(self, folder: str, eval_result: Mapping[str, Any], final: bool) -> bool:
+        return final
 
 
 class BestExporter(_SavedModels):
@@ -170,29 +162,14 @@ class BestExporter(_SavedModels):
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
         self._compare_fn = compare_fn
 
-    def export(
-        self,
-        estimator: Any,
-        export_path: str,
-        checkpoint_path: str,
-        eval_result: Mapping[str, Any],
-        is_the_final_export: bool,
-    ) -> str | None:
-        """Exports the checkpoint if it is the best; arguments as of tf.estimator.Exporter.
+    def _wants(self, folder: str, eval_result: Mapping[str, Any], final: bool) -> bool:
+        best = _read(os.path.join(folder, _BEST))
+        return best is None or bool(
+            self._compare_fn(best_eval_result=best, current_eval_result=eval_result)
+        )
 
-        Returns:
-          The folder of the SavedModel, or None.
-        """
-        del is_the_final_export
-        path = os.path.join(export_path, _BEST)
-        best = _read(path)
-        if best is not None and not self._compare_fn(
-            best_eval_result=best, current_eval_result=eval_result
-        ):
-            return None
-        written = self._write(estimator, export_path, checkpoint_path)
-        _write_best(path, eval_result)
-        return written
+    def _exported(self, folder: str, eval_result: Mapping[str, Any]) -> None:
+        _write_best(os.path.join(folder, _BEST), eval_result)
 
 
 def _versions(folder: str) -> list[int]:

@@ -54,7 +54,7 @@ def run_config_to_strategy(config: Any = None) -> Any:
         return tf.distribute.get_strategy()
     if "ps" in jobs:
         return _parameter_servers(config.task_type)
-    return _several_workers()
+    return tf.distribute.MultiWorkerMirroredStrategy()
 
 
 def require_strategy(model: Any, config: Any) -> None:
@@ -93,10 +93,9 @@ def _counterpart(given: Any) -> Any:
     if name == "OneDeviceStrategyV1":
         return tf.distribute.OneDeviceStrategy(extended.worker_devices[0])
     if name in ("MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy"):
-        _refuse_on_keras3("Several workers", "fit of Keras 3 fails on the logs of several workers")
         return given
     if name == "CollectiveAllReduceStrategyV1":
-        return _several_workers()
+        return tf.distribute.MultiWorkerMirroredStrategy()
     if name == "ParameterServerStrategyV2":
         _refuse_on_keras3("Parameter servers", "Keras 3 does not train with them")
         return given
@@ -123,11 +122,6 @@ _REMEDIES = {
     }.items()
     for name in names
 }
-
-
-def _several_workers() -> Any:
-    _refuse_on_keras3("Several workers", "fit of Keras 3 fails on the logs of several workers")
-    return tf.distribute.MultiWorkerMirroredStrategy()
 
 
 def _parameter_servers(task_type: str | None) -> Any:

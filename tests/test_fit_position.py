@@ -134,6 +134,27 @@ def test_backup_and_restore_of_keras_carries_the_position(tmp_path):
     assert again == whole(make(), 12)[4:]
 
 
+def test_each_worker_keeps_a_position_of_its_own_in_its_part_of_the_rows(tmp_path):
+    fn = make(batch_size=4)  # of both workers together
+
+    def rows(index, step):
+        context = tf.distribute.InputContext(2, index, 2)
+        program = Program(tmp_path, fn)
+        program.model.optimizer.iterations.assign(step)
+        position = program.position
+        position.set_model(program.model)
+        dataset = position.dataset(context)
+        position.on_epoch_begin(0)
+        return [x[:, 0].tolist() for x, _ in dataset.take(5).as_numpy_iterator()]
+
+    parts = [rows(index, 0) for index in range(2)]
+    assert [len(batch) for batch in parts[0]] == [2] * 5
+    flat = [{row for batch in part for row in batch} for part in parts]
+    assert flat == [{0, 2, 4, 6, 8}, {1, 3, 5, 7, 9}]  # 5 batches are two epochs of 5 rows
+    for index in range(2):
+        assert rows(index, 3)[:2] == parts[index][3:]
+
+
 def test_a_drawn_seed_is_adopted_and_a_changed_order_is_an_error(tmp_path):
     first = Program(tmp_path, make(seed=None)).fit(2, save_at=2)
     second = Program(tmp_path, make(seed=None)).restore().fit(2)

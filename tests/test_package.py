@@ -41,6 +41,7 @@ MODULES_WITH_EXAMPLES = [
     "estimator_io.profiling.profiler",
     "migration.model_fn.model",
     "migration.strategies",
+    "migration.weights.loading",
     "estimator_io.store.store",
     "estimator_io.service.settings",
     "estimator_io.flags.definition",

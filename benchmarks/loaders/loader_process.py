@@ -8,26 +8,27 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import json
 import os
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from benchmarks.cpu import tree_seconds
 from benchmarks.loaders.cases import LOADERS, Case, Settings
-from benchmarks.loaders.cpu import tree_seconds
+from benchmarks.standing import Order, serve
 
 __all__ = ["first_rows", "main", "read_for"]
 
 
 def main() -> None:
-    """Serves the orders of one loader; the first line says which, of which case and files."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a package prints must not stand between the answers
-    hello = json.loads(sys.stdin.readline())
+    """Serves the orders of one loader."""
+    serve(_loader)
+
+
+def _loader(hello: Order) -> Callable[[Order], Order]:
+    """Returns what answers the orders of one loader, that `hello` names with its case and files."""
     case = Case(**hello["case"])
     settings = Settings(**hello["settings"])
     module = importlib.import_module(f"benchmarks.loaders.{LOADERS[hello['loader']][0]}")
@@ -38,20 +39,18 @@ def main() -> None:
         )
 
     endless: Iterator[Any] | None = None
-    for line in sys.stdin:
-        order = json.loads(line)
+
+    def answer(order: Order) -> Order:
+        nonlocal endless
         if order["do"] == "values":
             rows = first_rows(open_batches(order["files"], shuffle=False), settings.compared_rows)
             np.savez(order["path"], **rows)  # pyright: ignore[reportArgumentType] (names are ours)
-            answer: dict[str, Any] = {}
-        else:
-            endless = endless or open_batches(hello["files"], shuffle=True)
-            read_for(endless, settings.drain_seconds)
-            answer = dataclasses.asdict(read_for(endless, settings.seconds))
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
-    # Loaders wait for their workers at exit, some of them for long.
-    os._exit(0)
+            return {}
+        endless = endless or open_batches(hello["files"], shuffle=True)
+        read_for(endless, settings.drain_seconds)
+        return dataclasses.asdict(read_for(endless, settings.seconds))
+
+    return answer
 
 
 @dataclasses.dataclass(frozen=True)

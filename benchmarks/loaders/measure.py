@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import importlib.util
 import tempfile
 from collections.abc import Callable, Sequence
@@ -12,9 +11,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from benchmarks.loaders.cases import LOADERS, Case, Settings
-from benchmarks.loaders.processes import Guard, LoaderProcess
+from benchmarks.loaders.processes import LoaderProcess
 from benchmarks.loaders.results import CaseResult, Difference
 from benchmarks.pairs import run_pairs
+from benchmarks.standing import Guard
 
 __all__ = ["difference", "measure", "missing_packages"]
 
@@ -64,9 +64,7 @@ def measure(
             saved = {name: started[name].values(folder, some) for name in present}
             differences = _compare(case, saved)
         runs = run_pairs(
-            {name: functools.partial(process.run) for name, process in started.items()},
-            settings.pairs,
-            progress,
+            {name: process.read for name, process in started.items()}, settings.pairs, progress
         )
     return CaseResult(
         case=case,

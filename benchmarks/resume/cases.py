@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 import estimator_io
+from estimator_io.pipeline.input_fn import StagedInputFn
 
 __all__ = ["BATCH_SIZES", "CASES", "input_fn", "write_records"]
 
@@ -19,7 +20,7 @@ CASES = ("index", "records", "filter", "cache", "length", "generator")
 BATCH_SIZES = {case: (4,) if case == "length" else (3, 4, 5) for case in CASES}
 
 
-def input_fn(case: str, folder: str, batch_size: int) -> estimator_io.InputFn:
+def input_fn(case: str, folder: str, batch_size: int) -> StagedInputFn:
     """Returns the input function of one case; rows carry noise that shows a wrong seed."""
     options: dict[str, Any] = {"batch_size": batch_size, "seed": 7, "augment": noisy}
     if case == "records":

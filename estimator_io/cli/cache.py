@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises:
       StoreError: the folder is no store, or a damaged one.
-      OptionError: the target is no InputFn with a cache.
+      OptionError: the target cannot be loaded, or is no InputFn with a cache.
     """
     actions = {"ls": _list, "verify": _verify, "warm": _warm, "rm": _remove}
     return actions[arguments.action](arguments)
@@ -66,6 +66,8 @@ def _list(arguments: argparse.Namespace) -> int:
         print(f"  source    {manifest.get('source')}")
         print(f"  parse     {manifest.get('parse')}, TensorFlow {manifest.get('tensorflow')}")
         print(f"  rows      {facts.rows:,} of {total}{share}")
+        if facts.skipped:
+            print(f"  skipped   {facts.skipped:,} that cannot be made")
         print(
             f"  counted   {counts.get('read', 0):,} hits, {counts.get('made', 0):,} made,"
             f" {counts.get('dropped', 0):,} not kept, {counts.get('damaged', 0):,} damaged"
@@ -98,9 +100,10 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _warm(arguments: argparse.Namespace) -> int:
-    from estimator_io.pipeline.warm import load_input_fn, warm
+    from estimator_io.cli.targets import load_target
+    from estimator_io.pipeline.warm import warm
 
-    kept, total = warm(load_input_fn(arguments.target))
+    kept, total = warm(load_target(arguments.target))
     print(f"{kept:,} of {total:,} rows are kept")
     return 0 if kept == total else 1
 

@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
     from estimator_io.preflight.limits import Limits
-    from estimator_io.preflight.watch import Watch
+    from estimator_io.runner.watch import Watch
 
     limits = Limits(arguments.batches, arguments.seconds)
     looks: list[Look] = []
@@ -107,11 +107,21 @@ def run(arguments: argparse.Namespace) -> int:
     compat.install()
     from estimator_io.preflight.look import look_at
 
-    watch = Watch(arguments.script or arguments.rest[0], _PROGRAM_SHARE * limits.seconds)
+    seconds = _PROGRAM_SHARE * limits.seconds
+    what = arguments.script or arguments.rest[0]
+    watch = Watch(seconds, lambda place: _spell_idle(what, seconds, place))
     # What a program prints must not end up in the JSON.
     with contextlib.redirect_stdout(sys.stderr), watch:
         _visit(arguments, params, take)
     return _end(looks, ignored, arguments.as_json)
+
+
+def _spell_idle(what: str, seconds: float, place: str) -> str:
+    return (
+        f"estimator-io check: {what} has run for {seconds:g} s without handing an input_fn over; it"
+        f" stands at {place}. Mend what it waits for there, or give more time with --seconds: ten"
+        " times as much goes to the program."
+    )
 
 
 def _visit(arguments: argparse.Namespace, params: Any, take: Callable[[Any], None]) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
+import threading
 from collections.abc import Callable
 
 from estimator_io.errors import EstimatorIOError, OptionError
+from estimator_io.runner.places import error_place
 
 __all__ = ["configure", "run"]
 
@@ -28,7 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = (
         "estimator-io run [-h] [--tf1] [--deprecation-warnings]\n"
         "                        [--accelerate [--compare [SECONDS]] [--batch_size ROWS]\n"
-        "                         [--processes N] [--cache DIR] [--device DEVICE]]\n"
+        "                         [--processes N] [--cache DIR] [--service ADDRESS]\n"
+        "                         [--device DEVICE] [--input_seconds S]]\n"
         "                        (SCRIPT | -m MODULE) [ARGS ...]"
     )
     parser.add_argument(
@@ -84,6 +88,17 @@ def _add_acceleration(parser: argparse.ArgumentParser) -> None:
         "--cache", metavar="DIR", help='keep what maps made of rows, in a folder or in "memory"'
     )
     group.add_argument(
+        "--service",
+        metavar="ADDRESS",
+        help='run pipelines of training in a tf.data service: "local" or grpc://host:port',
+    )
+    group.add_argument(
+        "--input_seconds",
+        type=float,
+        metavar="S",
+        help="end the program where an input_fn has not returned by then (default: 600)",
+    )
+    group.add_argument(
         "--device", metavar="DEVICE", help='copy batches to "auto" or a device ahead of the step'
     )
 
@@ -100,8 +115,6 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
       OptionError: no program is named, or there is none of that name, or an option of
         --accelerate is given without it.
-      SourceError: with --accelerate, an input_fn raised, or its evaluation never ends.
-      StructureError: with --accelerate, an input_fn returned no input.
       CompatibilityError: tf.estimator cannot be provided.
     """
     if not arguments.program:
@@ -126,18 +139,51 @@ def run(arguments: argparse.Namespace) -> int:
     found = script or program.find_module(name)
     if found.spec is not None:
         program_builtins = getattr(found.spec.loader, "builtins", None)
-    if not arguments.accelerate:
-        return program.run(found, rest, program_builtins)
-    return _accelerated(
-        arguments, lambda: program.run(found, rest, program_builtins, (EstimatorIOError,))
-    )
+    ours = _refused_here(arguments)
+
+    def run_program() -> int:
+        return _told(lambda: program.run(found, rest, program_builtins, ours))
+
+    return _accelerated(arguments, run_program) if arguments.accelerate else run_program()
 
 
-_OPTIONS = ("batch_size", "processes", "cache", "device")
+_OPTIONS = ("batch_size", "processes", "cache", "service", "device")
+
+
+def _refused_here(arguments: argparse.Namespace) -> tuple[type[Exception], ...]:
+    """Returns the errors of a program that are told in one line, with exit code 2."""
+    from estimator_io.runner.flag_errors import refused_flags
+
+    refused = (*refused_flags(), OptionError)
+    return (*refused, EstimatorIOError) if arguments.accelerate else refused
+
+
+def _told(run_program: Callable[[], int]) -> int:
+    """Returns the exit code of a program: 2 where it, or its flags, ask for what cannot be."""
+    from estimator_io.runner.flag_errors import ended_by_absl, refused_flags, spell_flag_error
+
+    try:
+        return run_program()
+    except SystemExit as error:
+        if not ended_by_absl(error):
+            raise
+        return 2  # absl has told it
+    except EstimatorIOError as error:
+        place, text = error_place(error), str(error)
+        if place and not re.match(r"\S+:\d+: ", text):
+            text = f"{place}: {text}"
+    except refused_flags() as error:
+        text = spell_flag_error(error)
+    print(f"estimator-io run: {text}", file=sys.stderr, flush=True)
+    return 2
 
 
 def _require_accelerate(arguments: argparse.Namespace) -> None:
-    given = [name for name in ("compare", *_OPTIONS) if getattr(arguments, name) is not None]
+    given = [
+        name
+        for name in ("compare", "input_seconds", *_OPTIONS)
+        if getattr(arguments, name) is not None
+    ]
     if given and not arguments.accelerate:
         raise OptionError(
             f"--{given[0]} counts only with --accelerate. Expected: estimator-io run --accelerate"
@@ -146,15 +192,25 @@ def _require_accelerate(arguments: argparse.Namespace) -> None:
     seconds = arguments.compare
     if seconds is not None and not 0 < seconds < float("inf"):
         raise OptionError(f"--compare takes seconds above 0. Received: {seconds}.")
+    seconds = arguments.input_seconds
+    if seconds is not None and not 0 < seconds < threading.TIMEOUT_MAX:
+        raise OptionError(f"--input_seconds takes seconds above 0. Received: {seconds}.")
 
 
 def _accelerated(arguments: argparse.Namespace, run_program: Callable[[], int]) -> int:
-    from estimator_io.runner.acceleration import Acceleration
+    from estimator_io.runner.acceleration import INPUT_SECONDS, Acceleration
 
     options = {name: getattr(arguments, name) for name in _OPTIONS}
-    acceleration = Acceleration(options, arguments.compare)
+    seconds = arguments.input_seconds or INPUT_SECONDS
+    acceleration = Acceleration(options, arguments.compare, seconds)
     acceleration.install()
+    code = 1
     try:
-        return run_program()
+        code = run_program()
+        return code
+    except SystemExit as error:
+        code = 0 if error.code in (None, 0) else 1
+        raise
     finally:
-        print(acceleration.report(), file=sys.stderr, flush=True)
+        if code == 0 or acceleration.seen:
+            print(acceleration.report(), file=sys.stderr, flush=True)

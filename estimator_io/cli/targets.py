@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from estimator_io.errors import OptionError
+from estimator_io.runner.imports import TrainsOnImportError, nothing_trained
 from estimator_io.runner.input_calls import InputCall, require_arguments
 from estimator_io.runner.places import error_place, function_place, last_line
 from estimator_io.runner.script_inputs import script_input_fns
@@ -30,7 +31,8 @@ def load_target(target: str) -> Any:
       The object.
 
     Raises:
-      OptionError: it is spelled otherwise, the module cannot be imported, or has no such name.
+      OptionError: it is spelled otherwise, the module cannot be imported, has no such name, or
+        trains as soon as it is imported, which is stopped before anything is trained.
       CompatibilityError: tf.estimator cannot be provided.
     """
     module_name, _, path = target.rpartition(":")
@@ -101,7 +103,8 @@ def _import_file(path: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with nothing_trained(path):
+            spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]
         raise _import_error(path, error) from error
@@ -112,7 +115,8 @@ def _import_module(name: str, folder: str) -> Any:
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        return importlib.import_module(name)
+        with nothing_trained(name):
+            return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise _import_error(name, error) from error
@@ -138,7 +142,7 @@ def _entries(folder: str) -> list[str]:
 
 
 def _import_error(name: str, error: BaseException) -> BaseException:
-    if isinstance(error, KeyboardInterrupt):
+    if isinstance(error, (KeyboardInterrupt, TrainsOnImportError)):
         return error
     place = error_place(error)
     return OptionError(

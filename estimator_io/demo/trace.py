@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import importlib
 import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from estimator_io.compat.profiles import profiles_in
 from estimator_io.demo.features import SCOPE
 
 __all__ = ["Activity", "Tracer"]
@@ -114,9 +113,7 @@ class Tracer:
 
     def _events(self) -> Iterator[tuple[str, float, float]]:
         """Yields (kind, begin, end) of what is of interest, in seconds of the trace's clock."""
-        for file in Path(self._folder.name).rglob("*.xplane.pb"):
-            space = _message_class()()
-            space.ParseFromString(file.read_bytes())
+        for space in profiles_in(self._folder.name):
             for plane in space.planes:
                 kinds = {
                     key: kind
@@ -140,14 +137,3 @@ def _kind(event: str) -> str | None:
     if f"{SCOPE}/" in name:
         return "spectrogram"
     return None
-
-
-def _message_class() -> Any:
-    """Returns the protocol buffer class of a trace, which TensorFlow has moved over time."""
-    for package in ("tensorflow.tsl", "tsl", "tensorflow.core"):
-        try:
-            module = importlib.import_module(f"{package}.profiler.protobuf.xplane_pb2")
-        except ImportError:
-            continue
-        return module.XSpace
-    raise ImportError("TensorFlow brings no xplane_pb2, in which its profiler writes traces.")

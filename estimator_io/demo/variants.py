@@ -18,7 +18,7 @@ from estimator_io.demo.model_fn import model_fn
 from estimator_io.demo.readers import Reader, python_reader, read_with_tensorflow
 from estimator_io.demo.step_clock import StepClock
 from estimator_io.demo.step_hook import EvaluationCounter, StepHook
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 
 __all__ = ["Run", "Variant", "every_variant", "library_input_fn", "script_input_fn"]
 
@@ -93,7 +93,7 @@ def script_input_fn(
     )
 
 
-def library_input_fn(recordings: Recordings, part: str, *, batch_size: int) -> InputFn:
+def library_input_fn(recordings: Recordings, part: str, *, batch_size: int) -> StagedInputFn:
     """Returns the same rows as an `InputFn`."""
     return estimator_io.audio_input_fn(
         recordings.pattern,
@@ -119,7 +119,7 @@ def _train_as_written(reader: Reader) -> Callable[[Run], float | None]:
 
 
 def _train_with_library(run: Run) -> float | None:
-    def part(name: str) -> InputFn:
+    def part(name: str) -> StagedInputFn:
         return library_input_fn(run.recordings, name, batch_size=run.batch_size)
 
     return _train_and_evaluate(run, part("train"), part("validation"))

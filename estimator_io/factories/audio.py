@@ -9,7 +9,7 @@ from estimator_io.errors import OptionError
 from estimator_io.factories.general import make_options
 from estimator_io.ops.audio import audio_element
 from estimator_io.ops.wav_batch import audio_batch, wav_bytes
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.sources.files import Files, Labels, file_source
 from estimator_io.sources.split import Split
 from estimator_io.sources.wav_header import first_header, plain_head
@@ -32,7 +32,7 @@ def audio_input_fn(
     length_key: str | None = None,
     split: Split = None,
     **options: Unpack[StageOptions],
-) -> InputFn:
+) -> StagedInputFn:
     """Returns an input function over PCM16 WAV files.
 
     Features are {"audio": float32 [batch, length]} in [-1, 1], with a last dimension [channels]
@@ -89,4 +89,4 @@ def audio_input_fn(
     if head is not None and length_key is None:
         source.read_row = wav_bytes
         source.decode_batch = functools.partial(audio_batch, **format_, head=head)
-    return InputFn(source, checked)
+    return StagedInputFn(source, checked)

@@ -12,7 +12,7 @@ import tensorflow as tf
 from estimator_io.errors import OptionError
 from estimator_io.factories.general import make_options
 from estimator_io.ops.csv import parse_lines
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.sources.csv_schema import (
     Dialect,
     Schema,
@@ -59,7 +59,7 @@ def csv_input_fn(
     stream: bool | None = None,
     split: Split = None,
     **options: Unpack[StageOptions],
-) -> InputFn:
+) -> StagedInputFn:
     """Returns an input function over CSV files.
 
     Features are {column: [batch]}. Lines are parsed a batch at once, whatever the stages. A line
@@ -168,7 +168,7 @@ def csv_input_fn(
     source = line_source(chosen, layout, decode, stream=stream, split=None if stream else split)
     if mapped is not None:
         source.class_names = _class_names(mapped)
-    return InputFn(source, checked)
+    return StagedInputFn(source, checked)
 
 
 def _dialect(delimiter: str, quoted: bool, strip: bool, na_values: Sequence[str]) -> Dialect:

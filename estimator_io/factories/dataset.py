@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from estimator_io.errors import OptionError
 from estimator_io.factories.general import make_options
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.sources.function import FunctionSource
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def dataset_input_fn(
     *,
     batched: bool = False,
     **options: Unpack[StageOptions],
-) -> InputFn:
+) -> StagedInputFn:
     """Returns an input function over the elements of a Dataset that `function()` builds.
 
     The function is called wherever a pipeline is built, under the Estimator inside its graph. It
@@ -66,7 +66,7 @@ def dataset_input_fn(
             f"function needs arguments: {', '.join(needed)}. Expected: a function that can be"
             " called without. Fix them with functools.partial(function, …)."
         )
-    return InputFn(FunctionSource(function, batched=bool(batched)), make_options(options))
+    return StagedInputFn(FunctionSource(function, batched=bool(batched)), make_options(options))
 
 
 def _required(function: Callable[..., Any]) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from estimator_io.errors import OptionError
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.pipeline.options import Options
 from estimator_io.sources.base import Source
 from estimator_io.sources.files import Labels, file_source
@@ -33,7 +33,7 @@ def input_fn(
     labels: Labels = None,
     split: Split = None,
     **options: Unpack[StageOptions],
-) -> InputFn:
+) -> StagedInputFn:
     """Returns an input function over `source`, prefetching and parallel.
 
     Each keyword is one stage. The stages always run in the one right order, in whatever order they
@@ -152,7 +152,7 @@ def input_fn(
       >>> [labels.tolist() for _, labels in fn.dataset("train").as_numpy_iterator()]
       [[0, 1], [0]]
     """
-    return InputFn(_as_source(source, labels, split), make_options(options))
+    return StagedInputFn(_as_source(source, labels, split), make_options(options))
 
 
 def make_options(options: Mapping[str, Any]) -> Options:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from estimator_io.errors import OptionError
 from estimator_io.factories.general import make_options
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.sources.generator import GeneratorSource, SequenceSource, is_sequence
 from estimator_io.sources.signature import Signature
 
@@ -24,7 +24,7 @@ def generator_input_fn(
     *,
     signature: Any = None,
     **options: Unpack[StageOptions],
-) -> InputFn:
+) -> StagedInputFn:
     """Returns an input function over rows that Python makes.
 
     Python makes one row at a time, so this is the slowest of all sources; rows of one shape are
@@ -68,11 +68,11 @@ def generator_input_fn(
     if is_sequence(generator_function):
         if signature is not None:
             raise OptionError("signature was given with a Sequence, whose first batch tells it.")
-        return InputFn(SequenceSource(generator_function), checked)
+        return StagedInputFn(SequenceSource(generator_function), checked)
     if not callable(generator_function) and not hasattr(generator_function, "__iter__"):
         raise OptionError(
             "generator_function makes no rows. Received:"
             f" {type(generator_function).__name__}. Expected: a generator function, or an iterable."
         )
     given = None if signature is None else Signature.of_specs(signature)
-    return InputFn(GeneratorSource(generator_function, given), checked)
+    return StagedInputFn(GeneratorSource(generator_function, given), checked)

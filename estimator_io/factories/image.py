@@ -9,7 +9,7 @@ from estimator_io.errors import OptionError
 from estimator_io.factories.general import make_options
 from estimator_io.ops.image import image_element
 from estimator_io.ops.jpeg import floats, image_row, image_row_of_floats
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.sources.files import Files, Labels, file_source
 from estimator_io.sources.split import Split
 
@@ -34,7 +34,7 @@ def image_input_fn(
     fast_decode: bool = False,
     split: Split = None,
     **options: Unpack[StageOptions],
-) -> InputFn:
+) -> StagedInputFn:
     """Returns an input function over JPEG, PNG, GIF (first frame) and BMP files.
 
     Features are {"image": float32 [batch, height, width, channels]} in [0, 255], the range that
@@ -96,4 +96,4 @@ def image_input_fn(
     if fast_decode and dtype == "float32":
         source.read_row = functools.partial(image_row, **shape, fast=True)
         source.decode_batch = floats
-    return InputFn(source, checked)
+    return StagedInputFn(source, checked)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from estimator_io.errors import OptionError
 from estimator_io.factories.general import make_options
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
+from estimator_io.pipeline.interface import InputFn
 from estimator_io.pipeline.mixture import MixtureSource
 from estimator_io.pipeline.options import Options
 
@@ -24,10 +25,10 @@ _OWN_STAGES = ("cache", "augment", "padding", "bucket_boundaries", "batch_augmen
 
 
 def mix(
-    input_fns: Sequence[InputFn],
+    input_fns: Sequence[StagedInputFn],
     weights: Sequence[float] | None = None,
     **options: Unpack[StageOptions],
-) -> InputFn:
+) -> StagedInputFn:
     """Returns an input function over the rows of several, each next one drawn by weight.
 
     As tf.data.Dataset.sample_from_datasets, but the draws are a function of the seed and the row's
@@ -63,9 +64,10 @@ def mix(
     """
     parts = list(input_fns)
     for at, part in enumerate(parts):
-        if not isinstance(part, InputFn):
+        if not isinstance(part, StagedInputFn):
+            what = "has batches of its own" if isinstance(part, InputFn) else "is no InputFn"
             raise OptionError(
-                f"input_fns[{at}] is no InputFn. Received: {type(part).__name__}. Expected: what a"
+                f"input_fns[{at}] {what}. Received: {type(part).__name__}. Expected: what a"
                 " factory such as csv_input_fn returns."
             )
         used = [name for name in _OWN_STAGES if getattr(part.options, name)]
@@ -82,4 +84,6 @@ def mix(
             f" one. Received: {weights!r}."
         )
     checked: Options = make_options(options)
-    return InputFn(MixtureSource([(part.source, part.options) for part in parts], shares), checked)
+    return StagedInputFn(
+        MixtureSource([(part.source, part.options) for part in parts], shares), checked
+    )

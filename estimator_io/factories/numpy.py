@@ -9,7 +9,7 @@ import numpy as np
 
 from estimator_io.errors import OptionError, SourceError
 from estimator_io.factories.general import make_options
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.sources.table import TableSource, as_columns, leaves, require_same_length
 
 __all__ = ["numpy_input_fn"]
@@ -24,7 +24,7 @@ def numpy_input_fn(
     queue_capacity: int | None = None,
     num_threads: int | None = None,
     **options: Any,
-) -> InputFn:
+) -> StagedInputFn:
     """Returns an input function over arrays, as tf.compat.v1.estimator.inputs.numpy_input_fn did.
 
     A change of the import is enough: it honours `num_epochs` and `shuffle` in every mode, needs no
@@ -70,11 +70,11 @@ def numpy_input_fn(
     )
     features, named_features = as_columns(_arrays(x), "x")
     if y is None:
-        return InputFn(TableSource(features, named=named_features), checked, mode_blind=True)
+        return StagedInputFn(TableSource(features, named=named_features), checked, mode_blind=True)
     labels, named_labels = as_columns(_arrays(y), "y")
     require_same_length({**leaves(features, "x"), **leaves(labels, "y")})
     source = TableSource((features, labels), named=(named_features, named_labels))
-    return InputFn(source, checked, mode_blind=True)
+    return StagedInputFn(source, checked, mode_blind=True)
 
 
 def _arrays(value: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from estimator_io.errors import OptionError, SourceError
 from estimator_io.factories.general import make_options
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.sources.frame import column_array, frame_columns
 from estimator_io.sources.table import TableSource, as_columns
 
@@ -23,7 +23,7 @@ def pandas_input_fn(
     num_threads: int | None = None,
     target_column: str = "target",
     **options: Any,
-) -> InputFn:
+) -> StagedInputFn:
     """Returns an input function over a frame, as tf.compat.v1.estimator.inputs.pandas_input_fn did.
 
     A change of the import is enough: it honours `num_epochs` and `shuffle` in every mode, needs no
@@ -77,12 +77,12 @@ def pandas_input_fn(
     features, named_features = as_columns(_features(x), "x")
     if y is None:
         source = TableSource(features, named=named_features, words="rows of a frame")
-        return InputFn(source, checked, mode_blind=True)
+        return StagedInputFn(source, checked, mode_blind=True)
     labels, named_labels = as_columns(_labels(x, y, target_column), "y")
     source = TableSource(
         (features, labels), named=(named_features, named_labels), words="rows of a frame"
     )
-    return InputFn(source, checked, mode_blind=True)
+    return StagedInputFn(source, checked, mode_blind=True)
 
 
 def _features(x: Any) -> Any:

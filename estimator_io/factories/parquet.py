@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from estimator_io.errors import OptionError, SourceError
 from estimator_io.factories.general import make_options
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.sources.files import Files, find_files
 from estimator_io.sources.parquet import ParquetSource, column_type, read_schema
 from estimator_io.sources.split import Split
@@ -29,7 +29,7 @@ def parquet_input_fn(
     defaults: Mapping[str, Any] | None = None,
     split: Split = None,
     **options: Unpack[StageOptions],
-) -> InputFn:
+) -> StagedInputFn:
     """Returns an input function over Parquet files, and Arrow or Feather files (version 2).
 
     Features are {column: [batch]}, with the types of the files; texts and binary values are
@@ -109,4 +109,4 @@ def parquet_input_fn(
         label=label,
         weight=weight,
     )
-    return InputFn(source, checked)
+    return StagedInputFn(source, checked)

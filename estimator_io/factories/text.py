@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from estimator_io.factories.general import make_options
 from estimator_io.ops.lines import line_text
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.sources.files import Files, Labels, file_labels, find_files
 from estimator_io.sources.head import Layout, find_compression
 from estimator_io.sources.lines import line_source, streams_by_default
@@ -33,7 +33,7 @@ def text_input_fn(
     stream: bool | None = None,
     split: Split = None,
     **options: Unpack[StageOptions],
-) -> InputFn:
+) -> StagedInputFn:
     """Returns an input function over the lines of text files.
 
     Features are {"text": string [batch]}: a line each, without its line break (\\n or \\r\\n), as
@@ -90,4 +90,4 @@ def text_input_fn(
         decode = functools.partial(decode, labels=column)
     source = line_source(chosen, layout, decode, stream=stream, split=None if stream else split)
     source.class_names = classes
-    return InputFn(source, checked)
+    return StagedInputFn(source, checked)

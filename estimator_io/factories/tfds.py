@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from estimator_io.errors import OptionError
 from estimator_io.factories.general import make_options
 from estimator_io.ops.tfds import prepared_row
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.plan.calls import Named
 from estimator_io.sources.files import find_files
 from estimator_io.sources.indexed_records import IndexedRecords, index_paths, is_indexed
@@ -35,7 +35,7 @@ def tfds_input_fn(
     decoders: Any = None,
     index: bool | str | os.PathLike[str] | None = None,
     **options: Unpack[StageOptions],
-) -> InputFn:
+) -> StagedInputFn:
     """Returns an input function over a prepared data set of TensorFlow Datasets.
 
     Features are those of `builder.info.features`, as `as_dataset` gives them. The record files are
@@ -107,7 +107,7 @@ def tfds_input_fn(
         require_whole_files(instructions, split)
         source = RecordSource(found, compression="", decode=decode, decode_batch=None)
     source.class_names = _class_names(features, label if keys is None else keys[1])
-    return InputFn(source, checked)
+    return StagedInputFn(source, checked)
 
 
 def _require_features(features: Any, named: Mapping[str, str | None]) -> None:

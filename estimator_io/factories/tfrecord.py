@@ -12,7 +12,7 @@ import tensorflow as tf
 from estimator_io.errors import OptionError
 from estimator_io.factories.general import make_options
 from estimator_io.ops.example import parse_record, parse_records, parse_sequence, parse_sequences
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.sources.files import Files, find_files
 from estimator_io.sources.indexed_records import IndexedRecords, index_paths, is_indexed
 from estimator_io.sources.records import RecordSource
@@ -37,7 +37,7 @@ def tfrecord_input_fn(
     index: bool | str | os.PathLike[str] | None = None,
     split: Split = None,
     **options: Unpack[StageOptions],
-) -> InputFn:
+) -> StagedInputFn:
     """Returns an input function over TFRecord files.
 
     Where no stage works row by row, whole batches are parsed at once, which is several times
@@ -126,7 +126,7 @@ def tfrecord_input_fn(
         source = RecordSource(chosen, compression=compression, **facts)
     if sequence_features is None:
         source.row_splits = _row_splits(features or {})
-    return InputFn(source, checked)
+    return StagedInputFn(source, checked)
 
 
 def _row_splits(features: Mapping[str, Any]) -> Any:

@@ -11,7 +11,8 @@ import tensorflow as tf
 
 from estimator_io.errors import OptionError
 from estimator_io.hooks.step_times import InputReport, StepTimes
-from estimator_io.hooks.step_watcher import Step, StepWatcher
+from estimator_io.hooks.step_watcher import StepWatcher
+from estimator_io.hooks.steps import MOST, Steps
 
 __all__ = ["InputMonitor"]
 
@@ -77,10 +78,12 @@ class InputMonitor(StepWatcher):
         self._stream = stream
         self._warned = False
         self._tracing = False
+        self._graph = tf.Graph()
         self._reset(0)
 
     def report(self) -> InputReport:
         """Returns sums and percentiles of the call of training so far, or of the last one."""
+        self.catch_up()
         return self._times.report()
 
     def times(self) -> np.ndarray:
@@ -88,6 +91,7 @@ class InputMonitor(StepWatcher):
 
         The first step of a call is not among them. Waiting is NaN where it could not be seen.
         """
+        self.catch_up()
         return self._times.kept()
 
     # -- what StepWatcher calls ------------------------------------------------------------------
@@ -106,16 +110,23 @@ class InputMonitor(StepWatcher):
             if first <= self._times.steps + 1 <= last:
                 self._start_trace()
 
-    def after_step(self, step: Step) -> None:
-        """Notes a step, and now and then tells of it."""
-        self._times.add(step.waiting, step.seconds, step.count)
-        if self._tracing and self._trace_steps and self._times.steps >= self._trace_steps[1]:
-            self._stop_trace()
+    def steps_to_wait(self) -> int:
+        """Returns after how many steps the profiler has to be started or stopped."""
+        steps = self._times.steps
+        first, last = self._trace_steps or (0, 0)
+        return min([MOST, *(at - steps for at in (first - 1, last) if at > steps)])
+
+    def after_steps(self, steps: Steps) -> None:
+        """Notes steps, and now and then tells of them."""
         times = self._times
-        if times.seconds - self._looked_at[1] >= self._warn_after:
-            self._look()
-        if self._log_dir is not None and times.steps - self._written[0] >= self._every:
-            self._write()
+        for part in steps.cut(self._scalars_at(steps.counts)):
+            times.add(part.waiting, part.seconds, part.counts)
+            if times.seconds - self._looked_at[1] >= self._warn_after:
+                self._look()
+            if self._log_dir is not None and times.steps - self._written[0] >= self._every:
+                self._write()
+        if self._tracing and self._trace_steps and times.steps >= self._trace_steps[1]:
+            self._stop_trace()
 
     def ended(self) -> None:
         """Writes what is left, and one line."""
@@ -132,6 +143,17 @@ class InputMonitor(StepWatcher):
         self._first_step = step
         self._looked_at = (0.0, 0.0)  # sums of waiting and seconds when last looked at
         self._written = (0, 0.0, 0.0)  # steps, and these sums, when last written
+
+    def _scalars_at(self, counts: np.ndarray) -> list[int]:
+        """Returns the numbers of executions after which scalars are to be written."""
+        if self._log_dir is None:
+            return []
+        found, written = [], self._written[0]
+        for number, steps in enumerate(self._times.steps + np.cumsum(counts), 1):
+            if steps - written >= self._every:
+                found.append(number)
+                written = steps
+        return found
 
     def _look(self) -> None:
         waiting = self._times.waiting - self._looked_at[0]
@@ -164,7 +186,7 @@ class InputMonitor(StepWatcher):
         self._writer().add_summary(v1.Summary(value=values), self._first_step + times.steps)
 
     def _writer(self) -> Any:
-        with tf.Graph().as_default():  # made in eager execution it would refuse to work
+        with self._graph.as_default():  # made in eager execution it would refuse to work
             return v1.summary.FileWriterCache.get(self._log_dir)
 
     def _start_trace(self) -> None:

@@ -10,8 +10,9 @@ import tensorflow as tf
 
 from estimator_io.errors import OptionError
 from estimator_io.pipeline.build import build_checked
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.pipeline.memory import within_limit
+from estimator_io.pipeline.shards import replicas_of
 from estimator_io.plan.calls import Call, Plan
 from estimator_io.position.iterator import Beginnings
 from estimator_io.position.ledger import Ledger
@@ -53,12 +54,13 @@ class PositionCallback(_Callback):
       OptionError: the pipeline has position="restart", or it is no InputFn.
     """
 
-    def __init__(self, input_fn: InputFn, folder: str) -> None:
+    def __init__(self, input_fn: StagedInputFn, folder: str) -> None:
         super().__init__()
-        if not hasattr(input_fn, "options") or not hasattr(input_fn, "request"):
+        if not isinstance(input_fn, StagedInputFn):
             raise OptionError(
-                f"PositionCallback takes an InputFn. Received: {type(input_fn).__name__}. Give it"
-                " the InputFn itself, and to fit its dataset()."
+                f"PositionCallback takes an InputFn. Received: {type(input_fn).__name__}. Expected:"
+                " one that a factory made, itself, and its dataset() for fit; an accelerated"
+                " function begins each call where it begins by itself."
             )
         if input_fn.options.position == "restart":
             raise OptionError(
@@ -66,15 +68,20 @@ class PositionCallback(_Callback):
                 " Leave one of them out."
             )
         self._input_fn = input_fn
+        self._folder = folder
         self._ledger = Ledger(folder)
         self._epoch_step: int | None = None  # None outside of training
         self._used = False
 
-    def dataset(self) -> tf.data.Dataset:
+    def dataset(self, input_context: Any = None) -> tf.data.Dataset:
         """Returns the Dataset to give to fit, together with this callback.
 
         An endless one needs `steps_per_epoch`. Each time fit iterates over a finite one counts as a
         call: its budget is `epochs`, and one that was interrupted is finished first.
+
+        Args:
+          input_context: as `strategy.distribute_datasets_from_function` gives it: each worker then
+            keeps a position of its own, in its part of the rows.
 
         Raises:
           PositionError: the rows so far came in another order; see the message for the ways out.
@@ -82,13 +89,15 @@ class PositionCallback(_Callback):
         """
         fn = self._input_fn
         self._used = True
-        fn.dataset("train")  # its checks hold here too
-        request = fn.request("train")
+        fn.dataset("train", input_context=input_context)  # its checks hold here too
+        request = fn.request("train", None, input_context)
+        self._ledger = Ledger(self._folder, request.shard[0])
         runs = [entry for entry in self._ledger.read() if isinstance(entry, Run)]
         if runs and fn.options.seed is None:
             request = dataclasses.replace(request, seed=int(runs[-1].order["seed"]))
         options = within_limit(fn.source, fn.options, request)
-        terms = terms_of(fn.source, options, request)
+        replicas = replicas_of(input_context)
+        terms = terms_of(fn.source, options, request, replicas=replicas)
         require_same_order(runs[-1] if runs else None, terms.order, self._ledger.path)
         beginnings = Beginnings(
             self._ledger, terms, one_call=False, training=lambda: self._epoch_step is not None

@@ -6,9 +6,11 @@ import sys
 import time
 from typing import Any, TextIO
 
+import numpy as np
 from tqdm import tqdm
 
-from estimator_io.hooks.step_watcher import Step, StepWatcher
+from estimator_io.hooks.step_watcher import StepWatcher
+from estimator_io.hooks.steps import Steps
 
 __all__ = ["ProgressHook"]
 
@@ -49,7 +51,7 @@ class ProgressHook(StepWatcher):
         super().__init__()
         self._total = total_steps
         self._stream = sys.stderr if stream is None else stream
-        self._refresh = refresh_seconds
+        self.seconds_to_wait = refresh_seconds
         self._bar: _Bar | None = None
 
     @property
@@ -71,29 +73,29 @@ class ProgressHook(StepWatcher):
             dynamic_ncols=True,
             smoothing=0.1,
         )
-        self._told, self._sums = time.monotonic(), [0.0, 0.0]
+        self._told, self._sums, self._seen = time.monotonic(), np.zeros(2), False
 
-    def after_step(self, step: Step) -> None:
+    def after_steps(self, steps: Steps) -> None:
         """Moves it."""
         if self._bar is None:
             return
-        self._sums[0] += step.waiting or 0.0
-        self._sums[1] += step.seconds
-        if time.monotonic() - self._told >= self._refresh:
+        self._sums += (np.nansum(steps.waiting), steps.seconds.sum())
+        self._seen = self._seen or not np.isnan(steps.waiting).all()
+        if time.monotonic() - self._told >= self.seconds_to_wait:
             self._told = time.monotonic()
-            self._bar.set_postfix_str(self._postfix(step), refresh=False)
-            self._sums = [0.0, 0.0]
-        self._bar.update(step.count)
+            self._bar.set_postfix_str(self._postfix(steps), refresh=False)
+            self._sums[:] = 0.0
+        self._bar.update(int(steps.counts.sum()))
 
     def ended(self) -> None:
         """Leaves the finished bar on the terminal."""
         self._close()
 
-    def _postfix(self, step: Step) -> str:
-        told, loss = [], step.loss()
+    def _postfix(self, steps: Steps) -> str:
+        told, loss = [], steps.loss()
         if loss is not None:
             told.append(f"loss {loss:.4g}")
-        if step.waiting is not None and self._sums[1] > 0:
+        if self._seen and self._sums[1] > 0:
             told.append(f"input wait {self._sums[0] / self._sums[1]:.0%}")
         return ", ".join(told)
 

@@ -9,6 +9,7 @@ import numpy as np
 __all__ = ["InputReport", "StepTimes"]
 
 PERCENTILES = (50, 90, 99)
+UNSEEN = 0.01  # of the steps, whose waiting may stay unknown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,26 +66,30 @@ class StepTimes:
         self.steps = 0
         self.seconds = 0.0
         self.waiting = 0.0
-        self.seen = True
+        self._unseen = 0  # steps
         self.first_seconds = 0.0
         self.first_steps = 0  # of the first execution
 
-    def add(self, waiting: float | None, seconds: float, count: int = 1) -> None:
-        """Notes one step, or the sums of `count` steps of one execution."""
-        if self.steps == 0:
-            self.first_seconds, self.first_steps = seconds, count
-            self.steps = count
-            return
-        self.seconds += seconds
-        if waiting is None:
-            self.seen = False
-            waiting = np.nan
-        else:
-            self.waiting += waiting
-        for _ in range(count):
-            at = (self.steps - self.first_steps) % len(self._kept)
-            self._kept[at] = (waiting / count, seconds / count)
-            self.steps += 1
+    def add(self, waiting: np.ndarray, seconds: np.ndarray, counts: np.ndarray) -> None:
+        """Notes executions: float64 [n] each, NaN where waiting is unknown, and steps of each."""
+        if self.steps == 0 and len(seconds):
+            self.first_seconds, self.first_steps = float(seconds[0]), int(counts[0])
+            self.steps = self.first_steps
+            waiting, seconds, counts = waiting[1:], seconds[1:], counts[1:]
+        self.seconds += float(seconds.sum())
+        self.waiting += float(np.nansum(waiting))
+        self._unseen += int(counts[np.isnan(waiting)].sum())
+        rows = np.stack([waiting, seconds], 1)
+        if np.any(counts > 1):
+            rows = np.repeat(rows / counts[:, None], counts, 0)
+        at = self.steps - self.first_steps + np.arange(len(rows))
+        self._kept[at[-len(self._kept) :] % len(self._kept)] = rows[-len(self._kept) :]
+        self.steps += len(rows)
+
+    @property
+    def seen(self) -> bool:
+        """Whether waiting could be seen; a clock that was set meanwhile may hide a few steps."""
+        return self._unseen <= UNSEEN * (self.steps - self.first_steps)
 
     def kept(self) -> np.ndarray:
         """Returns float64 [n, 2], seconds waiting and of the step, of the steps last kept."""
@@ -100,7 +105,9 @@ class StepTimes:
         if len(kept):
             steps = dict(zip(PERCENTILES, np.percentile(kept[:, 1], PERCENTILES), strict=True))
             if self.seen:
-                waits = dict(zip(PERCENTILES, np.percentile(kept[:, 0], PERCENTILES), strict=True))
+                waits = dict(
+                    zip(PERCENTILES, np.nanpercentile(kept[:, 0], PERCENTILES), strict=True)
+                )
         return InputReport(
             steps=self.steps,
             seconds=self.seconds,

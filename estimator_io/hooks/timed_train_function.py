@@ -5,48 +5,21 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
+import numpy as np
+
+from estimator_io.hooks.steps import StepListener, Steps, waits_of
 from estimator_io.hooks.timed_iterator import WaitClock
 
-__all__ = ["Step", "StepListener", "TimedTrainFunction", "clock_of"]
-
-
-class Step:
-    """One step, or the several ones of an execution.
-
-    Attributes:
-      seconds: how long it took, waiting included.
-      waiting: seconds of it spent waiting for input; None where that cannot be seen.
-      count: how many steps these are the seconds of.
-      loss: returns the loss, where there is one.
-    """
-
-    __slots__ = ("count", "loss", "seconds", "waiting")
-
-    def __init__(
-        self, seconds: float, waiting: float | None, count: int, loss: Callable[[], float | None]
-    ) -> None:
-        self.seconds = seconds
-        self.waiting = waiting
-        self.count = count
-        self.loss = loss
-
-
-class StepListener(Protocol):
-    """What is told of each step."""
-
-    def before_step(self) -> None:
-        """A step begins; its time is not running yet."""
-        ...
-
-    def after_step(self, step: Step) -> None:
-        """A step was taken."""
-        ...
+__all__ = ["TimedTrainFunction", "clock_of"]
 
 
 class TimedTrainFunction:
-    """Calls a train function, and tells listeners what the call took and waited.
+    """Calls a train function, and tells listeners what its calls took and waited.
+
+    The train function notes when it waited, and that is read many calls at a time: reading it
+    costs more than noting it.
 
     Args:
       original: what Keras made.
@@ -55,9 +28,13 @@ class TimedTrainFunction:
 
     def __init__(self, original: Callable[[Any], Any], clock: WaitClock) -> None:
         self.original = original
-        self.listeners: list[StepListener] = []
         self._clock = clock
-        self._before = clock.read().tolist()
+        self._listeners: list[StepListener] = []
+        self._calls: list[tuple[float, float]] = []  # when each began, and its seconds
+        self._most = 1  # calls until listeners are told
+        self._due = 0.0
+        self._result: Any = None
+        clock.read()
 
     @classmethod
     def around(cls, model: Any) -> TimedTrainFunction:
@@ -73,30 +50,46 @@ class TimedTrainFunction:
             model.train_function._clock.forget()
             model.train_function = model.train_function.original
 
+    def add_listener(self, listener: StepListener) -> None:
+        """Has the listener told of what comes from now on."""
+        self.tell()
+        self._listeners.append(listener)
+
     def __call__(self, iterator: Any) -> Any:
         """Takes the steps of one execution; Keras calls it."""
-        clock = self._clock
-        if not self.listeners:  # a model with a session times its steps itself
-            return self.original(clock.timed(iterator))
-        for listener in self.listeners:
+        if not self._listeners:  # a model with a session times its steps itself
+            return self.original(self._clock.timed(iterator))
+        for listener in self._listeners:
             listener.before_step()
-        began = time.perf_counter()
-        try:
-            result = self.original(clock.timed(iterator))
-        except BaseException:
-            self._before = clock.read().tolist()  # the end of the data was waited for too
-            raise
-        seconds = time.perf_counter() - began
-        waiting, count = self._waited()
-        step = Step(seconds, waiting, count, lambda: _loss_of(result))
-        for listener in self.listeners:
-            listener.after_step(step)
+        began, started = time.time(), time.perf_counter()
+        self._result = result = self.original(self._clock.timed(iterator))
+        ended = time.perf_counter()
+        self._calls.append((began, ended - started))
+        if len(self._calls) >= self._most or ended >= self._due:
+            self.tell()
         return result
 
-    def _waited(self) -> tuple[float | None, int]:
-        (waited, batches), self._before = self._before, self._clock.read().tolist()
-        count = round(self._before[1] - batches)
-        return (max(0.0, self._before[0] - waited), count) if count > 0 else (None, 1)
+    def tell(self) -> None:
+        """Tells listeners of the calls that they were not told of yet."""
+        if not self._calls:
+            return
+        began, seconds = np.transpose(self._calls)
+        self._calls = []
+        asked, got, came = self._clock.read().T
+        waiting, of = waits_of(asked, got, began, began + seconds)
+        counts = np.bincount(of[of >= 0], came[of >= 0], minlength=len(began)).round().astype(int)
+        result, self._result = self._result, None
+        steps = Steps(
+            np.where(counts > 0, waiting, np.nan),
+            np.fmax(seconds, waiting),
+            np.maximum(counts, 1),
+            lambda: _loss_of(result),
+        )
+        for listener in self._listeners:
+            listener.after_steps(steps)
+        wait = min(listener.steps_to_wait() for listener in self._listeners)
+        self._most = -(-wait // int(steps.counts[-1]))
+        self._due = time.perf_counter() + min(each.seconds_to_wait for each in self._listeners)
 
 
 _CLOCKS: weakref.WeakKeyDictionary[Any, WaitClock] = weakref.WeakKeyDictionary()

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow as tf
 
-from estimator_io.errors import ModeError
+from estimator_io.errors import ModeError, OptionError
 from estimator_io.legacy.build import Built, build
 from estimator_io.legacy.changes import Change, describe_changes
+from estimator_io.legacy.check import look
 from estimator_io.legacy.function import LegacyFunction
 from estimator_io.legacy.wanted import Wanted
+from estimator_io.pipeline.check import Report
 from estimator_io.pipeline.device import to_device
+from estimator_io.pipeline.interface import InputFn
 from estimator_io.pipeline.options import Options
+from estimator_io.service.settings import Service
 from estimator_io.store.store import Store
 
 __all__ = ["AcceleratedInputFn", "accelerate"]
@@ -28,6 +33,7 @@ def accelerate(
     *,
     processes: int | None = None,
     cache: str | os.PathLike[str] | Store | None = None,
+    service: str | Service | None = None,
     device: str | None = None,
     batch_size: int | None = None,
 ) -> AcceleratedInputFn:
@@ -50,13 +56,15 @@ def accelerate(
       cache: "memory", a folder or a `Store`: what the maps of single rows made is kept, where the
         pipeline begins with from_tensor_slices and only shuffles, repeats and the like stand
         between; shuffles go on as they were.
+      service: "local", "grpc://host:port" or a `Service`: in training, the pipeline runs there, as
+        far as it can travel (docs/accelerate.md). Evaluation and prediction stay here.
       device: "auto" or a device such as "/gpu:0": batches are copied there before the step asks for
         them. Without such a device nothing is done.
       batch_size: rows of a batch in place of the function's own: `params["batch_size"]` is set to
         it, and batches of a variable size are made that large.
 
     Returns:
-      An `AcceleratedInputFn`: hand it to the Estimator in place of `input_fn`.
+      An `InputFn`: hand it to the Estimator in place of `input_fn`.
 
     Raises:
       OptionError: `input_fn` cannot be called, or needs arguments that no Estimator gives; or an
@@ -71,16 +79,18 @@ def accelerate(
       >>> [batch.tolist() for batch in fn.dataset("train").as_numpy_iterator()]
       [[0, 1], [4, 9]]
     """
-    wanted = Wanted(processes=processes, cache=cache, device=device, batch_size=batch_size)
+    wanted = Wanted(
+        processes=processes, cache=cache, service=service, device=device, batch_size=batch_size
+    )
     return AcceleratedInputFn(LegacyFunction(input_fn), wanted)
 
 
-class AcceleratedInputFn:
+class AcceleratedInputFn(InputFn):
     """A legacy input function, improved; made by `accelerate`.
 
-    It is called as an `InputFn` is, and has its `dataset`, `for_mode` and `element_spec`. Order,
-    batches and epochs are the legacy function's. So is the position: each call begins where the
-    function begins, under the Estimator too.
+    Order, batches and epochs are the legacy function's. So is the position: each call begins where
+    the function begins, under the Estimator too, but with service="local". It has no rows and no
+    stages of its own: `num_rows` and `num_batches` are None, `find_fault` and `source_code` refuse.
 
     Attributes:
       function: the legacy function.
@@ -123,6 +133,8 @@ class AcceleratedInputFn:
           SourceError: the function raised; the message says where it stands.
           StructureError: it returned neither a Dataset nor tensors.
           ModeError: it needs one of the arguments, and the caller gave none.
+          OptionError: it cannot run in the service that was asked for.
+          ServiceError: that service cannot be reached, or its workers do not see the files.
         """
         mode = self._mode if self._mode is not None else mode
         given = {"mode": mode, "params": params, "config": config, "input_context": input_context}
@@ -149,10 +161,75 @@ class AcceleratedInputFn:
         copied._mode = _resolved(mode, self._mode)
         return copied
 
-    @property
-    def element_spec(self) -> Any:
-        """The spec of an element in training; the pipeline is built for it, and not read."""
-        return self.spec("train")
+    def replace(self, **options: Any) -> AcceleratedInputFn:
+        """Returns a copy with some options of `accelerate` changed.
+
+        Raises:
+          OptionError: an option is unknown, impossible, or contradicts another.
+        """
+        known = [field.name for field in dataclasses.fields(Wanted)]
+        for name in options:
+            if name not in known:
+                raise OptionError(
+                    f"{self} knows no option {name!r}. Expected: one of {', '.join(known)}; order,"
+                    " stages and epochs are those of the function."
+                )
+        changed = dataclasses.replace(self.wanted, **options)
+        return AcceleratedInputFn(self.function, changed, mode=self._mode)
+
+    def from_flags(self, flags: Any = None, prefix: str = "") -> AcceleratedInputFn:
+        """Returns a copy with the options of `accelerate` that absl flags give (docs/flags.md).
+
+        Defaults of other flags do not count.
+
+        Args:
+          flags: absl's FLAGS, or tf.compat.v1.flags.FLAGS; None takes absl's.
+          prefix: as given to `estimator_io.flags.define`.
+
+        Raises:
+          OptionError: no flag is defined, a flag was given that has no meaning for a function that
+            somebody else wrote, or a value is impossible.
+        """
+        from estimator_io.flags import reading
+
+        own = {name: value for name, value in vars(self.wanted).items() if value is not None}
+        known = {field.name for field in dataclasses.fields(Wanted)}
+        own = {name: value for name, value in own.items() if name in known}
+        found = reading.merged(own, flags, prefix)
+        for word in reading.given_words(flags, prefix):
+            name = word.partition("=")[0].removeprefix(f"--{prefix}")
+            if name in found and name not in known:
+                raise OptionError(
+                    f"{word} has no meaning for {self}: order, stages and epochs are those of the"
+                    f" function. Expected: flags among {', '.join(sorted(known))}."
+                )
+        return self.replace(**{name: found[name] for name in known if name in found})
+
+    def close(self) -> None:
+        """Ends the live pipeline of service="local"; the next call starts another."""
+        if self.wanted.connection is not None:
+            self.wanted.connection.close()
+
+    def check(self, mode: str | None = None, params: Mapping[str, Any] | None = None) -> Report:
+        """Reads one batch of a pipeline of its own, and tells what looks wrong.
+
+        It finds what the function raises, no data, an evaluation without an end, labels of a rank
+        that a loss may take amiss, and NaN or infinite values (docs/checks.md). No cache is filled.
+        `estimator-io check` looks further.
+
+        Args:
+          mode: "train", "eval" or "infer"; None looks at training, and at evaluation where the
+            function asks for its mode.
+          params: the params of functions that ask for them; {} for None.
+
+        Returns:
+          A report: print it, or look at its `problems` and `ok`.
+        """
+        plain = self.replace(cache=None, service=None, device=None)
+        both = ("train", "eval") if "mode" in self.function.takes else ("train",)
+        own = both if self._mode is None else (self._mode,)
+        modes = own if mode is None else (_resolved(mode, self._mode),)
+        return look(lambda each: plain.dataset(each, params), modes)
 
     def spec(self, mode: str = "train", params: Mapping[str, Any] | None = None) -> Any:
         """Returns the spec of an element of `mode`; the pipeline is built, and not read."""
@@ -195,7 +272,14 @@ class AcceleratedInputFn:
         return f"<accelerated input_fn {self}{mode}>"
 
     def _build(self, given: Mapping[str, Any]) -> Built:
-        built = build(self.function, self.wanted.params_in(given), self.wanted.setting())
+        given = self.wanted.params_in(given)
+        setting = self.wanted.setting(given, self.function.place)
+        built = build(self.function, given, setting)
+        if setting.served is not None:
+            setting.served.connection.keep_with(built.result)
+        elif self.wanted.service is not None:
+            reason = "evaluation and prediction are one exact pass in order, which none promises"
+            built.changes.append(Change("service", "left out", reason, changed=False))
         self._built[given["mode"]] = built.changes
         if isinstance(built.result, tf.data.Dataset) and self.wanted.device is not None:
             options = Options(device=self.wanted.device)

@@ -36,13 +36,16 @@ class Blueprint:
     kept: Any = None
     threads: int = 0
 
-    def build(self, wanted: list[str], before: list[str] | None = None) -> list[Any]:
+    def build(
+        self, wanted: list[str], before: list[str] | None = None, *, embedded: bool = False
+    ) -> list[Any]:
         """Builds what some tensors depend on, in the current graph or eagerly.
 
         Args:
           wanted: the names of the tensors.
           before: the names of operations that fill tables, which a session runs first: they are
             added to the graph's table initializers, and outside of a graph run at once.
+          embedded: whether arrays become constants of the graph, for one that is sent away.
 
         Returns:
           The tensors.
@@ -53,7 +56,11 @@ class Blueprint:
         starts = before or []
         computed = [name for name in wanted if name not in self.given]
         part, used = self._part([*computed, *starts])
-        inputs = {name: _here(self.given[name]) for name in {*used, *wanted} if name in self.given}
+        inputs = {
+            name: _here(self.given[name], embedded)
+            for name in {*used, *wanted}
+            if name in self.given
+        }
         fed = {name: inputs[name] for name in used}
         if tf.executing_eagerly():
             made = _run(part, fed, computed, starts)
@@ -183,24 +190,25 @@ def _name_tables(part: Any) -> None:
             node.attr["shared_name"].s = f"{node.name}_{uuid.uuid4().hex}".encode()
 
 
-def _here(value: Any) -> Any:
+def _here(value: Any, embedded: bool) -> Any:
     """Returns `value` as a tensor of the current graph, or an eager one."""
     eager = tf.executing_eagerly()
     if isinstance(value, np.ndarray):
-        return tf.constant(value) if eager else _from_host(value)
+        return tf.constant(value) if eager or embedded else _from_host(value)
     if is_eager_tensor(value):
         if eager:
             return value
         if value.dtype == tf.variant:
-            return blueprint_of(value).build(["eio_output:0"])[0]
+            return blueprint_of(value).build(["eio_output:0"], embedded=embedded)[0]
         if value.dtype == tf.resource:
             raise NotTraced("it uses a table or a variable that was made outside of it")
         array = value.numpy()
-        return tf.constant(array) if array.nbytes <= LARGEST_CONSTANT else _from_host(array)
+        small = array.nbytes <= LARGEST_CONSTANT
+        return tf.constant(array) if small or embedded else _from_host(array)
     if not eager and value.graph is tf.compat.v1.get_default_graph():
         return value
     starts = [op.name for op in value.graph.get_collection("table_initializer")]
-    return blueprint_of(value.graph).build([value.name], starts)[0]
+    return blueprint_of(value.graph).build([value.name], starts, embedded=embedded)[0]
 
 
 def _from_host(array: np.ndarray) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections.abc import Mapping
 from typing import Any
@@ -10,37 +9,28 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from estimator_io.errors import EstimatorIOError, SourceError, StructureError
+from estimator_io.errors import (
+    EstimatorIOError,
+    OptionError,
+    ServiceError,
+    SourceError,
+    StructureError,
+)
 from estimator_io.legacy.blueprint import Blueprint, blueprint_of
 from estimator_io.legacy.changes import Change
+from estimator_io.legacy.ending import AHEAD, Built, finished, served, with_prefetch
 from estimator_io.legacy.exact import same_bits_anywhere
 from estimator_io.legacy.function import LegacyFunction, one_line
 from estimator_io.legacy.interception import NeedsGraph, trying_eagerly
 from estimator_io.legacy.internals import dataset_ops, is_eager_tensor
 from estimator_io.legacy.rewrite import Setting, ends_in_prefetch, improve
-from estimator_io.legacy.step import step_of
+from estimator_io.legacy.step import Step, specs_of, step_of
 from estimator_io.legacy.trace import NotTraced, Trace, restore, trace
 
 __all__ = ["Built", "build"]
 
 # Rewriting a Dataset that lives outside of graphs copies the arrays that it holds.
 _MOST_EAGER_BYTES = 64 << 20
-_AHEAD = "so that the next elements are made while a step runs"
-
-
-@dataclasses.dataclass
-class Built:
-    """A pipeline, and what was done to it.
-
-    Attributes:
-      result: a Dataset; tensors where the function had to be left as it is.
-      changes: what was changed, and what was left.
-      untouched: whether the function was left as it is.
-    """
-
-    result: Any
-    changes: list[Change]
-    untouched: bool = False
 
 
 def build(
@@ -57,6 +47,8 @@ def build(
       SourceError: it raised.
       StructureError: it returned neither a Dataset nor tensors.
       ModeError: it needs what the caller did not give.
+      OptionError: it cannot run in the service that was asked for.
+      ServiceError: that service cannot be reached.
     """
     setting = setting or Setting()
     if tf.executing_eagerly():
@@ -85,8 +77,12 @@ def _in_scratch(
         built = _improved(traced, function, setting)
         traced.seeds.keep()
         return built
-    except StructureError:
+    except (StructureError, ServiceError):
         raise
+    except OptionError as error:
+        if setting.served is not None:
+            raise
+        why = one_line(error)
     except NotTraced as reason:
         why = str(reason)
     except SourceError as error:
@@ -103,6 +99,11 @@ def _in_scratch(
             f"{function.place}: the input_fn {function.name} cannot be read outside of a graph:"
             f" {why}. Expected: a Dataset, or tensors that are computed from elements of Datasets."
             " Under an Estimator it runs as it is."
+        )
+    if setting.served is not None:
+        raise OptionError(
+            f"{function.place}: the input_fn {function.name} cannot run in a tf.data service:"
+            f" {why}. Leave service out."
         )
     restore(states)
     result = function.call(given)
@@ -151,7 +152,10 @@ def _spelled(function: LegacyFunction, result: Any) -> str:
 
 
 def _improve(blueprint: Blueprint, output: str, setting: Setting) -> list[Change]:
-    kept = [] if setting.cache is None else [setting.cache.insert(blueprint, output)]
+    kept = []
+    if setting.cache is not None:
+        as_written = setting.batch_size is None
+        kept = [setting.cache.insert(blueprint, output, batches=as_written)]
     return kept + improve(blueprint.nodes, output, setting)
 
 
@@ -172,39 +176,12 @@ def _of_dataset(traced: Trace, dataset: Any, setting: Setting) -> Built:
     else:
         blueprint, name = blueprint_of(traced.graph), variant.name
     changes += _improve(blueprint, name, setting)
-    made = blueprint.build([name], starts)[0]
     blueprint.threads = setting.threads
+    if setting.served is not None:
+        return served(dataset, blueprint, name, changes, setting)
+    made = blueprint.build([name], starts)[0]
     prefetches = ends_in_prefetch(blueprint.nodes, name)
-    return _finished(made, dataset, blueprint, changes, prefetches)
-
-
-def _finished(
-    variant: Any, dataset: Any, blueprint: Blueprint, changes: list[Change], prefetches: bool
-) -> Built:
-    made = dataset_ops()._VariantDataset(variant, dataset.element_spec)
-    # In a graph, options() warns that it may not know all; the graph itself does.
-    eager = tf.executing_eagerly()
-    options = dataset.options() if eager else getattr(dataset, "_options_attr", tf.data.Options())
-    if options != tf.data.Options():
-        made = made.with_options(options)
-    return Built(_with_prefetch(made, blueprint, changes, prefetches), changes)
-
-
-def _with_prefetch(
-    dataset: Any, blueprint: Blueprint, changes: list[Change], prefetches: bool
-) -> Any:
-    if blueprint.nodes is not None and blueprint.nodes.kept:
-        options = tf.data.Options()
-        options.threading.private_threadpool_size = blueprint.threads
-        dataset = dataset.with_options(options)
-    if not prefetches:
-        dataset = dataset.prefetch(tf.data.AUTOTUNE)
-        changes.append(Change("the end", "prefetch(AUTOTUNE)", _AHEAD))
-    if issubclass(tf.data.Dataset, dataset_ops().DatasetV1):
-        dataset = dataset_ops().DatasetV1Adapter(dataset)
-    # These hold the Python functions of the graph.
-    dataset._kept_by_estimator_io = (blueprint.kept, blueprint.nodes and blueprint.nodes.kept)
-    return dataset
+    return finished(made, dataset, blueprint, changes, prefetches)
 
 
 def _of_constants(traced: Trace) -> list[Change]:
@@ -236,27 +213,49 @@ def _of_tensors(traced: Trace, result: Any, setting: Setting) -> Built:
             "its elements are ready before the step asks",
         )
     )
-    starts = [op.name for op in traced.table_initializers()]
-    made = blueprint.build([*step.variants, *step.hoisted], starts)
-    variants, hoisted = made[: len(step.variants)], made[len(step.variants) :]
+    variants, hoisted = _inputs_of_step(traced, step, blueprint, changes, setting)
     for iterator in traced.graph.iterators:
         if not iterator.was_asked and not tf.executing_eagerly():
             iterator._initializer = tf.no_op()  # for a hook that asks for it later
     direct = _elements_as_they_are(traced, step, result)
     if direct is not None and len(variants) == 1:
         dataset = dataset_ops()._VariantDataset(variants[0], direct)
-        prefetches = ends_in_prefetch(blueprint.nodes, step.variants[0])
-        return Built(_with_prefetch(dataset, blueprint, changes, prefetches), changes)
+        prefetches = setting.served is None
+        prefetches = prefetches and ends_in_prefetch(blueprint.nodes, step.variants[0])
+        return Built(with_prefetch(dataset, blueprint, changes, prefetches), changes)
     behind = f"{len(step.body)} operations behind get_next()"
     if tf.executing_eagerly() or same_bits_anywhere(step.body):
         dataset = step.dataset(variants, hoisted, blueprint)
         calls = "one at a time" if step.parallel_calls(blueprint.nodes) is None else "in parallel"
-        changes.append(Change(behind, f"a map, {calls}", "they ran in the way of each step"))
-        return Built(_with_prefetch(dataset, blueprint, changes, False), changes)
+        if step.body:
+            changes.append(Change(behind, f"a map, {calls}", "they ran in the way of each step"))
+        return Built(with_prefetch(dataset, blueprint, changes, False), changes)
     reason = "a session rewrites arithmetic, so a map could give other last bits"
     changes.append(Change(behind, "left behind it", reason, changed=False))
-    changes.append(Change("the Dataset", "prefetch(AUTOTUNE)", _AHEAD))
+    changes.append(Change("the Dataset", "prefetch(AUTOTUNE)", AHEAD))
     return Built(step.tensors(variants, hoisted, blueprint), changes)
+
+
+def _inputs_of_step(
+    traced: Trace, step: Step, blueprint: Blueprint, changes: list[Change], setting: Setting
+) -> tuple[list[Any], list[Any]]:
+    """Returns the variants of the Datasets of a step, and what is the same in each step."""
+    starts = [op.name for op in traced.table_initializers()]
+    if setting.served is None:
+        made = blueprint.build([*step.variants, *step.hoisted], starts)
+        return made[: len(step.variants)], made[len(step.variants) :]
+    if len(step.variants) > 1:
+        raise OptionError(
+            f"{setting.served.place}: the input_fn reads {len(step.variants)} iterators side by"
+            " side, and a tf.data service would not hand their elements out in step. Zip the"
+            " Datasets, or leave service out."
+        )
+    (output,), (element,) = step.variants, step.elements
+    served, change = setting.served.read(blueprint, output, specs_of(element.outputs))
+    changes.append(change)
+    # The variant alone does not keep the Dataset alive.
+    blueprint.nodes.kept.append(served)
+    return [served._variant_tensor], blueprint.build(step.hoisted, starts)
 
 
 def _elements_as_they_are(traced: Trace, step: Any, result: Any) -> Any:
@@ -293,14 +292,23 @@ def _eager(dataset: Any, setting: Setting) -> Built:
             blueprint.nodes, blueprint.nodes.by_name["eio_output"].input[0]
         )
         changes += found
+        if setting.served is not None:
+            return served(dataset, blueprint, "eio_output:0", changes, setting)
         made = variant
         if any(change.changed for change in found):
             made = blueprint.build(["eio_output:0"])[0]
-        return _finished(made, dataset, blueprint, changes, prefetches)
+        return finished(made, dataset, blueprint, changes, prefetches)
     except (EstimatorIOError, NotTraced, tf.errors.OpError, ValueError, TypeError, KeyError) as why:
+        if setting.served is not None:
+            if isinstance(why, EstimatorIOError):
+                raise
+            raise OptionError(
+                f"{setting.served.place}: the Dataset of the input_fn cannot run in a tf.data"
+                f" service: {one_line(why)}. Leave service out."
+            ) from why
         changes = [Change("the stages", "left as they are", one_line(why), changed=False)]
         blueprint = Blueprint(None, {}, kept=dataset)  # type: ignore[arg-type]
-        return Built(_with_prefetch(dataset, blueprint, changes, False), changes)
+        return Built(with_prefetch(dataset, blueprint, changes, False), changes)
 
 
 def _bytes_held(dataset: Any) -> int:

@@ -55,6 +55,21 @@ class _Place:
     columns: list[np.ndarray]
 
 
+@dataclasses.dataclass(frozen=True)
+class _Batch:
+    """What makes batches of the rows as they come out of the last map.
+
+    Attributes:
+      node: of the graph.
+      rows: of a batch.
+      drop_remainder: whether a last batch that is smaller is dropped.
+    """
+
+    node: Any
+    rows: int
+    drop_remainder: bool
+
+
 class Cache:
     """Rows of one accelerated input function.
 
@@ -65,12 +80,16 @@ class Cache:
     def __init__(self, where: Any) -> None:
         self.where = where if where == "memory" or isinstance(where, Store) else Store(where)
 
-    def insert(self, blueprint: Blueprint, output: str) -> Change:
+    def insert(self, blueprint: Blueprint, output: str, *, batches: bool = True) -> Change:
         """Puts the store in the place of the maps that make rows, if there are such.
+
+        A batch of these rows is read from the store as a whole: taken apart and put together again
+        its rows would be copied twice more.
 
         Args:
           blueprint: of the pipeline; its graph is changed.
           output: the tensor of its last Dataset.
+          batches: whether a batch behind the rows keeps its size.
 
         Returns:
           What was done, or why nothing was.
@@ -78,10 +97,13 @@ class Cache:
         try:
             place = _place(blueprint, output)
             key = key_of(blueprint, place.maps, place.columns)
-            dataset = self._dataset(blueprint, place, key)
+            codec = Codec(_specs(place.maps[-1]))
+            found = _batch_of(blueprint.nodes, place.maps[-1])
+            batch = found if batches and codec.batches else None
+            dataset = self._dataset(blueprint, place, key, codec, batch)
         except (_NoPlace, StoreError, UnhashableError, OSError) as reason:
             return Change("cache", "left out", str(reason), changed=False)
-        last = place.maps[-1]
+        last = place.maps[-1] if batch is None else batch.node
         name, names = last.name, ", ".join(map(function_name, place.maps))
         last.Clear()
         last.name, last.op = name, "Placeholder"
@@ -92,9 +114,10 @@ class Cache:
         reason = f"each of {total:,} rows is made once; shuffles and repeats go on as they were"
         return Change(f"map({names})", f"cache in {where}", reason)
 
-    def _dataset(self, blueprint: Blueprint, place: _Place, key: str) -> Any:
-        """Returns the Dataset of the rows, in the order of the pipeline."""
-        codec = Codec(_specs(place.maps[-1]))
+    def _dataset(
+        self, blueprint: Blueprint, place: _Place, key: str, codec: Codec, batch: _Batch | None
+    ) -> Any:
+        """Returns the Dataset of the rows or batches, in the order of the pipeline."""
         total = len(place.columns[0])
         rows = self._rows(key, codec, total, place)
         columns = [_tensor(column) for column in place.columns]
@@ -127,13 +150,18 @@ class Cache:
                 autograph=False,
             ),
             raw_blocks=raw_blocks,
-            block=max(1, min(_BLOCK_ROWS, _BLOCK_BYTES // max(1, codec.layout.slot_bytes))),
-            drop_remainder=False,
+            block=_rows_at_once(codec) if batch is None else batch.rows,
+            drop_remainder=batch is not None and batch.drop_remainder,
             parallel={"num_parallel_calls": tf.data.AUTOTUNE, "deterministic": True},
             reads=READS_AT_ONCE,
             waits=False,
         )
         blocks = graph.read_by_index(_order(blueprint, place, total), reading)
+        if batch is not None:
+            size = batch.rows if batch.drop_remainder else None
+            return blocks.map(
+                lambda *rows: tuple(codec.to_batch(rows, size)), num_parallel_calls=READS_AT_ONCE
+            )
         elements = blocks.unbatch()
         return elements.map(
             lambda *row: tuple(codec.to_element(row)), num_parallel_calls=tf.data.AUTOTUNE
@@ -220,6 +248,22 @@ def _chain(nodes: Nodes, output: str) -> list[Any]:
         node = datasets[0]
         chain.append(node)
     return [one for one in reversed(chain) if one.op != "Identity"]
+
+
+def _batch_of(nodes: Nodes, mapping: Any) -> _Batch | None:
+    """Returns the batch that takes the rows of a map, where nothing else does."""
+    takers = nodes.takers(mapping)
+    if len(takers) != 1 or takers[0].op not in ("BatchDatasetV2", "ParallelBatchDataset"):
+        return None
+    rows = nodes.constant(takers[0].input[1])
+    rest = nodes.constant(takers[0].input[-1])
+    if rows is None or rest is None:
+        return None
+    return _Batch(takers[0], int(rows), bool(rest))
+
+
+def _rows_at_once(codec: Codec) -> int:
+    return max(1, min(_BLOCK_ROWS, _BLOCK_BYTES // max(1, codec.layout.slot_bytes)))
 
 
 def _makes_rows(nodes: Nodes, node: Any) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import types
 from typing import Any
 
 import numpy as np
@@ -95,21 +94,7 @@ def functions_in(value: Any) -> bool:
 def _python(node: Any) -> Any:
     given = script_ops()._py_funcs._funcs[node.attr["token"].s.decode()]
     function = given._func if node.op == "EagerPyFunc" else given
-    return _unmarked(getattr(function, "__wrapped__", function))
-
-
-def _unmarked(function: Any) -> Any:
-    """Returns a function without what AutoGraph notes on it once it has met it."""
-    if not isinstance(function, types.FunctionType):
-        return function
-    parts = function.__name__, function.__defaults__, function.__closure__
-    plain = types.FunctionType(function.__code__, function.__globals__, *parts)
-    plain.__kwdefaults__ = function.__kwdefaults__
-    plain.__module__, plain.__qualname__ = function.__module__, function.__qualname__
-    plain.__dict__.update(
-        {name: value for name, value in function.__dict__.items() if not name.startswith("ag_")}
-    )
-    return plain
+    return getattr(function, "__wrapped__", function)
 
 
 def _files(columns: list[np.ndarray]) -> list[Any]:

@@ -13,7 +13,10 @@ __all__ = ["PYTHON_OPERATIONS", "Nodes", "function_name", "node_of"]
 
 # Stateful for TensorFlow, which must not compute them beforehand; but each run gives the same.
 _REPEATABLE = frozenset(
-    {"Assert", "ReadFile", "MatchingFiles", "LookupTableFindV2", "TensorSummary"}
+    {
+        *("Assert", "LookupTableFindV2", "LookupTableSizeV2", "MatchingFiles", "ReadFile"),
+        "TensorSummary",
+    }
 )
 PYTHON_OPERATIONS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 
@@ -50,6 +53,14 @@ class Nodes:
             found[name] = self.by_name[name]
             waiting += [node_of(given) for given in found[name].input]
         return [node for node in self.graph_def.node if node.name in found]
+
+    def takers(self, node: Any) -> list[Any]:
+        """Returns the nodes that take an output of `node`."""
+        return [
+            one
+            for one in self.graph_def.node
+            if any(node_of(name) == node.name for name in one.input)
+        ]
 
     def constant(self, tensor: str) -> Any:
         """Returns the value of a constant, None where `tensor` is computed."""

@@ -14,14 +14,16 @@ from estimator_io.errors import OptionError
 from estimator_io.legacy.internals import script_ops
 from estimator_io.legacy.nodes import PYTHON_OPERATIONS, Nodes
 from estimator_io.legacy.remote import InWorker, arrays_of
+from estimator_io.legacy.together import Together
 from estimator_io.plan.references import Obscured, references
-from estimator_io.workers.dataset import columns_of_element
+from estimator_io.workers.columns import Column
 from estimator_io.workers.pool import Pool
 from estimator_io.workers.task import Outputs, TaskSpec
 
 __all__ = ["Workers"]
 
-CALLS_AHEAD = 2  # of a map, beside those that workers are at
+# Calls of a map for each worker: what waits at once travels together.
+CALLS_A_WORKER = 16
 
 
 class Workers:
@@ -41,7 +43,7 @@ class Workers:
     @property
     def calls(self) -> int:
         """Calls of a map at once."""
-        return self.number + CALLS_AHEAD
+        return self.number * CALLS_A_WORKER
 
     def take_over(self, nodes: Nodes, mapping: Any) -> str | None:
         """Has the Python functions that a map calls run in the workers.
@@ -86,10 +88,16 @@ class Workers:
         spec = TaskSpec("map", inputs, None, outputs, "element")
         task = self.pool.task(InWorker(function, as_tensors=eager), spec)
 
+        def make(arrays: list[np.ndarray], rows: int) -> Any:
+            columns = [Column.of(array, array.shape[1:]) for array in arrays]
+            (column,) = task.pool.run(task, columns, rows, chunks=1)
+            return column.all_texts()
+
+        # One more than there are workers, so that none waits for its next rows.
+        together = Together(make, leaders=self.number + 1)
+
         def call(*arrays: Any) -> list[np.ndarray]:
-            columns = columns_of_element(tuple(arrays), numbered=False)
-            (column,) = task.pool.run(task, columns, 1)
-            results = arrays_of(column.all_texts().reshape(-1)[0])
+            results = arrays_of(together(*arrays))
             if not eager:
                 return results
             return [

@@ -22,6 +22,7 @@ AUTOTUNE = -1
 _HANDS_ON = frozenset(
     {"OptionsDataset", "RepeatDataset", "TakeDataset", "AssertCardinalityDataset"}
 )
+_BATCHES = frozenset({"BatchDatasetV2", "PaddedBatchDatasetV2", "ParallelBatchDataset"})
 _KEEPS_DEVICE = frozenset({"GeneratorDataset"})  # prefetch_to_device and copy_to_device
 
 # What a serial map and a parallel one have in common.
@@ -47,12 +48,14 @@ class Setting:
       workers: worker processes for maps that call Python; None leaves these as they are.
       cache: where rows are kept; None keeps none.
       batch_size: rows of a batch in place of those of the function; None leaves them.
+      served: the service that the pipeline runs in; None for this process.
     """
 
     num_parallel_calls: int = AUTOTUNE
     workers: Any = None
     cache: Any = None
     batch_size: int | None = None
+    served: Any = None
 
     @property
     def threads(self) -> int:
@@ -141,14 +144,15 @@ def _smaller_prefetch(nodes: Nodes, node: Any, setting: Setting) -> list[Change]
     size = nodes.constant(node.input[1])
     if size is None or int(size) < ABSURD_PREFETCH:
         return []
+    name, reason = f"prefetch({int(size)})", f"it held up to {int(size):,} elements in memory"
+    takers = nodes.takers(node)
+    if takers and all(taker.op in _BATCHES for taker in takers):
+        for taker in takers:
+            taker.input[0] = node.input[0]
+        reason += ", and handed rows over one by one; the prefetch at the end serves as well"
+        return [Change(name, "taken out", reason)]
     node.input[1] = nodes.add_constant(f"{node.name}/size", AUTOTUNE, "int64")
-    return [
-        Change(
-            f"prefetch({int(size)})",
-            "prefetch(AUTOTUNE)",
-            f"it held up to {int(size):,} elements in memory, of which a step takes few",
-        )
-    ]
+    return [Change(name, "prefetch(AUTOTUNE)", f"{reason}, of which a step takes few")]
 
 
 def _batch_size(nodes: Nodes, node: Any, setting: Setting) -> list[Change]:

@@ -16,7 +16,7 @@ from estimator_io.legacy.internals import dataset_ops
 from estimator_io.legacy.nodes import Nodes, functions_of, is_stateful, node_of
 from estimator_io.legacy.trace import NotTraced, Trace
 
-__all__ = ["Step", "step_of"]
+__all__ = ["Step", "specs_of", "step_of"]
 
 _GET_NEXT = ("IteratorGetNext", "IteratorGetNextSync")
 
@@ -100,7 +100,7 @@ class Step:
 
     def _sources(self, variants: list[Any]) -> list[Any]:
         return [
-            dataset_ops()._VariantDataset(variant, _specs(op.outputs))
+            dataset_ops()._VariantDataset(variant, specs_of(op.outputs))
             for variant, op in zip(variants, self.elements, strict=True)
         ]
 
@@ -213,5 +213,6 @@ def _variant_of(op: Any, trace: Trace) -> Any:
     return starts[0].inputs[0]
 
 
-def _specs(tensors: list[Any]) -> tuple[tf.TensorSpec, ...]:
+def specs_of(tensors: list[Any]) -> tuple[tf.TensorSpec, ...]:
+    """Returns the specs of tensors of a graph."""
     return tuple(tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in tensors)

@@ -110,21 +110,21 @@ def plain_text(error):
     return " ".join(text.split()).rstrip(".")
 
 
-def first_error(function, spec, values):
-    """Returns the text of the error that `function` raises on one row, by running it again.
+def failure_of(function, spec, values):
+    """Returns the exception that `function` raises on one row, by running it again; None if none.
 
     Args:
       function: takes the parts of a row.
       spec: of a row, as Dataset.element_spec gives it.
-      values: the arrays at the leaves of the row.
+      values: the arrays at the leaves of the row, those of ragged and sparse tensors one by one.
     """
     v1 = tf.compat.v1
-    packed = tf.nest.pack_sequence_as(spec, list(values))
+    parts = tf.nest.flatten(spec, expand_composites=True)
     try:
         with tf.Graph().as_default():
-            tensors = tf.nest.map_structure(
-                lambda value, part: tf.constant(value, part.dtype), packed, spec
-            )
+            pairs = zip(values, parts, strict=True)
+            leaves = [tf.constant(value, part.dtype) for value, part in pairs]
+            tensors = tf.nest.pack_sequence_as(spec, leaves, expand_composites=True)
             made = tf.data.Dataset.from_tensors(tensors).map(function)
             iterator = v1.data.make_initializable_iterator(made)
             element = iterator.get_next()
@@ -133,11 +133,23 @@ def first_error(function, spec, values):
             with v1.Session(config=config) as session:
                 session.run([iterator.initializer, v1.tables_initializer()])
                 session.run(element)
-    except tf.errors.OpError as error:
-        return plain_text(error)
     except Exception as error:  # such as a value of another graph: the row failed all the same
-        return f"the row failed, and cannot be run alone ({error!r})"
-    return "the row failed, but not when it was run again"
+        return error
+    return None
+
+
+def text_of_failure(error):
+    """Returns what is told of a row that failed, from what `failure_of` returned."""
+    if error is None:
+        return "the row failed, but not when it was run again"
+    if isinstance(error, tf.errors.OpError):
+        return plain_text(error)
+    return f"the row failed, and cannot be run alone ({error!r})"
+
+
+def first_error(function, spec, values):
+    """Returns the text of the error that `function` raises on one row; as `failure_of`."""
+    return text_of_failure(failure_of(function, spec, values))
 
 
 def telling(note, *, function, spec):

@@ -62,3 +62,25 @@ def python_map(
 
     made = dataset.map(mapped)
     return made.batch(batch_size, drop_remainder=drop_remainder) if batch_size else made
+
+
+@tf.autograph.experimental.do_not_convert
+def python_row(*row, function, structure, dtypes, shapes):
+    """Calls a function of Python and NumPy on one row.
+
+    estimator_io runs such a function in worker processes, this program in its own.
+    """
+    element = row if len(row) != 1 else row[0]
+
+    def call(*arrays):
+        values = tf.nest.pack_sequence_as(element, arrays)
+        result = leaves_of(structure, python_call(function, values, seed=None, number=0))
+        return [
+            np.asarray(leaf, object if dtype == tf.string else dtype.as_numpy_dtype)
+            for leaf, dtype in zip(result, dtypes, strict=True)
+        ]
+
+    tensors = tf.numpy_function(call, tf.nest.flatten(element), dtypes)
+    for tensor, shape in zip(tensors, shapes, strict=True):
+        tensor.set_shape(shape)
+    return tf.nest.pack_sequence_as(structure, tensors)

@@ -33,3 +33,10 @@ def take_rows_from_host(indices, *, columns):
     for tensor, column in zip(tensors, flat, strict=True):
         tensor.set_shape([indices.shape[0], *column.shape[1:]])
     return tf.nest.pack_sequence_as(columns, tensors)
+
+
+@tf.autograph.experimental.do_not_convert
+def alone(*row, function):
+    """Returns what `function`, which takes blocks of rows, makes of a single row."""
+    made = function(*tf.nest.map_structure(lambda part: part[tf.newaxis], row))
+    return tf.nest.map_structure(lambda part: part[0], made)

@@ -8,15 +8,18 @@ shuffle, whose order would otherwise be kept with the rows.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
+from estimator_io.ops.rows import alone
+from estimator_io.pipeline.located import noting, raw_rows
 from estimator_io.pipeline.memory_limit import Limit
 from estimator_io.pipeline.options import Options
-from estimator_io.plan.calls import Call
+from estimator_io.plan.calls import Call, Deferred
 from estimator_io.plan.parallel import parallel
 from estimator_io.sources.base import Order, Source
-from estimator_io.store.stage import Caching, cache_call, keeps_nothing, open_rows
+from estimator_io.store.stage import Caching, Skipping, cache_call, keeps_nothing, open_rows
 
 # Rows under way beside those that worker processes are at.
 ROWS_AHEAD = 2
@@ -42,7 +45,7 @@ def cache_calls(
     order: Order,
     threads: int,
     *,
-    make: Callable[..., Any] | None = None,
+    make: Callable[..., Any] | Deferred | None = None,
     batch_size: int | None = None,
     drop_remainder: bool = False,
 ) -> list[Call]:
@@ -59,7 +62,7 @@ def cache_calls(
     """
     if options.cache is None:
         return []
-    caching = _caching(source, options, threads)
+    caching = _caching(source, options, order, threads)
     caching = dataclasses.replace(
         caching, make=make, batch_size=batch_size, drop_remainder=drop_remainder
     )
@@ -75,10 +78,27 @@ def rows_of_cache(source: Source, options: Options, order: Order, spec: Any) -> 
       order: of the rows that come from the source.
       spec: of the elements that the source and parse make.
     """
-    return open_rows(_caching(source, options, 1), order, spec)
+    return open_rows(_caching(source, options, order, 1), order, spec)
 
 
-def _caching(source: Source, options: Options, threads: int) -> Caching:
+def _skipping(source: Source, options: Options, order: Order) -> Skipping | None:
+    note = noting(source, options)
+    if note is None:
+        return None
+    decode = source.decode
+    if source.decode_located is not None:  # a stream's rows are decoded before they have numbers
+        decode = None
+        if source.random_access:
+            decode = functools.partial(alone, function=source.decode_located)
+    return Skipping(
+        note=note,
+        raw_calls=functools.partial(raw_rows, source, options, order),
+        decode=decode,
+        key=options.key,
+    )
+
+
+def _caching(source: Source, options: Options, order: Order, threads: int) -> Caching:
     processes = options.processes_of("parse")
     at_once = None if processes is None else processes + ROWS_AHEAD
     return Caching(
@@ -91,4 +111,5 @@ def _caching(source: Source, options: Options, threads: int) -> Caching:
             options.parallel_calls("parse") or at_once, deterministic=options.deterministic
         ),
         threads=threads,
+        skipping=_skipping(source, options, order),
     )

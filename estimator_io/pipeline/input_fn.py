@@ -1,4 +1,4 @@
-"""InputFn: a pipeline as the Estimator calls it, as fit takes it, and as a person reads it."""
+"""`StagedInputFn`: a source and stages, as the Estimator calls them and as fit takes them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from estimator_io.pipeline import check, memory, probe, stages
 from estimator_io.pipeline.build import build_checked
 from estimator_io.pipeline.description import describe
 from estimator_io.pipeline.device import on_host, to_device
+from estimator_io.pipeline.interface import InputFn
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.request import Request
 from estimator_io.pipeline.shards import shard_of
@@ -30,15 +31,15 @@ if TYPE_CHECKING:
 
     from estimator_io.pipeline.options import StageOptions
 
-__all__ = ["InputFn"]
+__all__ = ["StagedInputFn"]
 
 # Rows that the first call in training looks at.
 _CHECKED_ROWS = 8
 _MODES = {"train": "train", "eval": "eval", "infer": "infer", "predict": "infer"}
 
 
-class InputFn:
-    """An input function: call it, and it returns a prefetching tf.data.Dataset.
+class StagedInputFn(InputFn):
+    """An input function of a source and stages: each call returns a prefetching tf.data.Dataset.
 
     Hand it to `Estimator.train`, `evaluate`, `predict`, `TrainSpec` and `EvalSpec`; the Estimator
     tells it the mode. Training shuffles, augments and may be endless; evaluation and prediction are
@@ -78,7 +79,7 @@ class InputFn:
         mode_blind: bool = False,
         drawn_seed: int | None = None,
     ) -> None:
-        if options.located and not source.tells_rows:
+        if (options.located or options.skips) and not source.tells_rows:
             source.located_calls(Order(shuffle=False, epochs=1, seed=0, buffer_size=1), None)
         if options.key is not None and options.cache is not None and not source.random_access:
             raise OptionError(
@@ -132,7 +133,11 @@ class InputFn:
         return to_device(dataset, self.options, input_context)
 
     def dataset(
-        self, mode: str = "train", params: Mapping[str, Any] | None = None
+        self,
+        mode: str = "train",
+        params: Mapping[str, Any] | None = None,
+        *,
+        input_context: Any = None,
     ) -> tf.data.Dataset:
         """Returns the Dataset for model.fit, evaluate or predict.
 
@@ -142,6 +147,8 @@ class InputFn:
         Args:
           mode: "train", "eval" or "infer" (also "predict").
           params: `params["batch_size"]` serves where the factory was given no batch size.
+          input_context: as `strategy.distribute_datasets_from_function` gives it: which part of
+            the rows this worker reads, and how many replicas share a batch.
 
         Returns:
           A Dataset of features, (features, labels) or (features, labels, weights).
@@ -151,12 +158,12 @@ class InputFn:
         """
         counted = tf.executing_eagerly() and self.options.epochs is not None
         request = dataclasses.replace(
-            self.request(mode, params), passes=_pass_counter if counted else None
+            self.request(mode, params, input_context), passes=_pass_counter if counted else None
         )
         dataset = self._with_cardinality(self._build(request), request)
-        return to_device(dataset, self.options)
+        return to_device(dataset, self.options, input_context)
 
-    def for_mode(self, mode: str) -> InputFn:
+    def for_mode(self, mode: str) -> StagedInputFn:
         """Returns a copy that knows its mode, for callers that pass none.
 
         Behind `lambda: input_fn()` the Estimator cannot tell the mode; write
@@ -175,7 +182,7 @@ class InputFn:
         if self._service is not None:
             self._service.close()
 
-    def replace(self, **options: Unpack[StageOptions]) -> InputFn:
+    def replace(self, **options: Unpack[StageOptions]) -> StagedInputFn:
         """Returns a copy with some options changed, from the same source.
 
         Raises:
@@ -192,7 +199,7 @@ class InputFn:
                 )
         return self._copy(dataclasses.replace(self.options, **options), self._mode)
 
-    def from_flags(self, flags: Any = None, prefix: str = "") -> InputFn:
+    def from_flags(self, flags: Any = None, prefix: str = "") -> StagedInputFn:
         """Returns a copy with the options that absl flags give (docs/flags.md).
 
         What the command line gives counts more than the options of this InputFn, these more than a
@@ -239,11 +246,6 @@ class InputFn:
         rows *= epochs
         drop = self.options.drop_remainder and ordered
         return rows // size if drop else -(-rows // size)
-
-    @property
-    def element_spec(self) -> Any:
-        """The spec of a training batch, as `tf.data.Dataset.element_spec` gives it."""
-        return self.spec("train")
 
     def spec(self, mode: str = "train") -> Any:
         """Returns the spec of a batch of `mode`; nothing is read."""
@@ -330,28 +332,6 @@ class InputFn:
         request = self.request(mode)
         return print_plan(self.plan(request), mode=request.mode)
 
-    def serving_input_receiver_fn(self, receive: str = "features") -> Any:
-        """Returns a function for `Estimator.export_saved_model`, made from this pipeline's spec.
-
-        Args:
-          receive: "features": the model is fed the features of a batch; "examples": it is fed
-            serialized tf.train.Examples, parsed as `tfrecord_input_fn` parses them.
-
-        Returns:
-          A function of no arguments that returns a ServingInputReceiver.
-        """
-        from estimator_io.serving import serving_input_receiver_fn
-
-        return serving_input_receiver_fn(self, receive)
-
-    def __getitem__(self, key: Any) -> Any:
-        """Raises: an input function has no items, the features it returns have."""
-        raise ModeError(
-            f"An InputFn was used as if it were the features: asked for {key!r}. That happens where"
-            " a lambda returns it instead of calling it. Pass the InputFn itself, as in"
-            " TrainSpec(input_fn=fn), not lambda: fn."
-        )
-
     def __repr__(self) -> str:
         """The stages, one a line."""
         return describe(self.source, self.options, seed=self.seed, mode=self._mode)
@@ -360,8 +340,8 @@ class InputFn:
     def _bucketed(self) -> bool:
         return self.options.bucket_boundaries is not None
 
-    def _copy(self, options: Options, mode: str | None) -> InputFn:
-        return InputFn(
+    def _copy(self, options: Options, mode: str | None) -> StagedInputFn:
+        return StagedInputFn(
             self.source,
             options,
             mode=mode,

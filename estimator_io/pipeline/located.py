@@ -12,7 +12,7 @@ from estimator_io.plan.calls import Call, Deferred
 from estimator_io.plan.parallel import parallel
 from estimator_io.sources.base import Order, Source
 
-__all__ = ["located_batches", "located_rows"]
+__all__ = ["located_batches", "located_rows", "noting", "raw_rows"]
 
 # Rows that one call works on where one may fail: a block is set up once, and worked on in sequence.
 ATTEMPTED_ROWS = 16
@@ -26,7 +26,7 @@ def located_rows(
     order: Order,
     passing: list[Call],
     *,
-    parse: Callable[..., Any] | None,
+    parse: Callable[..., Any] | Deferred | None,
     note: Any = None,
 ) -> list[Call]:
     """Returns the calls that yield rows: read, decoded, parsed, with keys.
@@ -39,22 +39,27 @@ def located_rows(
       parse: the function of a row that stands for options.parse.
       note: what is called with each bad row; None takes what the options ask for.
     """
-    note = _note(source, options) if note is None else note
-    calls = source.located_calls(order, note)
+    note = noting(source, options) if note is None else note
+    calls = raw_rows(source, options, order, note)
     key = {"key": options.key, "key_of": source.key_of if options.key else None}
-    functions = [source.decode, parse]
-    if source.decode_located is not None:
-        functions = [parse]
-        calls.append(_decode_blocks(source.decode_located, options, note))
-    if source.takes_blocks:
-        calls.append(Call("read", "unbatch"))
+    functions = [None if source.decode_located else source.decode, parse]
     work = functools.partial(attempt.run_row, functions=[f for f in functions if f], **key)
     return [*calls, *passing, _rows(work, options, note)]
 
 
+def raw_rows(source: Source, options: Options, order: Order, note: Any) -> list[Call]:
+    """Returns the calls that yield (where, row): as the source has rows, those of text decoded."""
+    calls = source.located_calls(order, note)
+    if source.decode_located is not None:
+        calls.append(_decode_blocks(source.decode_located, options, note))
+    if source.takes_blocks:
+        calls.append(Call("read", "unbatch"))
+    return calls
+
+
 def located_batches(source: Source, options: Options, order: Order, request: Any) -> list[Call]:
     """Returns the calls that yield batches, where no stage works row by row."""
-    note = _note(source, options)
+    note = noting(source, options)
     calls = source.located_calls(order, note)
     decode = source.decode_located or source.decode_batch
     if not source.takes_blocks:
@@ -72,7 +77,8 @@ def located_batches(source: Source, options: Options, order: Order, request: Any
     ]
 
 
-def _note(source: Source, options: Options) -> Deferred | None:
+def noting(source: Source, options: Options) -> Deferred | None:
+    """Returns what makes the function that is told of bad rows; None where they are errors."""
     if not options.skips:
         return None
 

@@ -60,6 +60,8 @@ def shuffle_rows(source: Source, options: Options, *, parts: int = 1, read: bool
       read: whether a few rows may be read to measure them.
     """
     asked = buffer_size(source, options)
+    if not _buffered(source, options):
+        return asked  # and measuring a mixture of mixtures would build each of them anew
     in_bytes = isinstance(options.shuffle, str)
     size = _buffered_row_bytes(source, options, read=read)
     if size is None:

@@ -27,6 +27,9 @@ class MixtureSource(Source):
       parts: each source with the stages up to the mixture that its rows go through.
       weights: how often a row comes from each, relative to the others.
 
+    Attributes:
+      row_spec: the spec of a row, as `tf.data.Dataset.element_spec` gives it.
+
     Raises:
       SourceError: the rows of the sources differ in structure or types.
     """
@@ -40,7 +43,7 @@ class MixtureSource(Source):
         self.waits = any(source.waits for source, _ in parts)
         names = {source.class_names for source, _ in parts}
         self.class_names = names.pop() if len(names) == 1 else None
-        self._require_same_rows()
+        self.row_spec = self._require_same_rows()
 
     @property
     def parts(self) -> list[tuple[Source, Options]]:
@@ -124,12 +127,17 @@ class MixtureSource(Source):
         )
         return rows_in_order(source, options, own)
 
-    def _require_same_rows(self) -> None:
-        order = Order(shuffle=False, epochs=1, seed=0, buffer_size=1)
+    def _spec_of_part(self, at: int) -> Any:
+        """Returns the spec of the rows of source `at`; what a mixture mixes is not built again."""
+        first, *others = self._rows(at, Order(shuffle=False, epochs=1, seed=0, buffer_size=1))
+        source, _ = self._parts[at]
+        if isinstance(source, MixtureSource):
+            first = Call("source", _no_rows_of, (source.row_spec,))
+        return Plan((first, *others)).build().element_spec
+
+    def _require_same_rows(self) -> Any:
         with tf.Graph().as_default():
-            specs = [
-                self.part_plan(at, order).build().element_spec for at in range(len(self._parts))
-            ]
+            specs = [self._spec_of_part(at) for at in range(len(self._parts))]
         for at, spec in enumerate(specs[1:], 1):
             if not _alike(specs[0], spec):
                 raise SourceError(
@@ -137,6 +145,11 @@ class MixtureSource(Source):
                     f" Expected: {spell(specs[0])}. Bring them to the same keys and types with the"
                     " parse of their input functions."
                 )
+        return specs[0]
+
+
+def _no_rows_of(spec: Any) -> Any:
+    return tf.data.Dataset.from_generator(lambda: iter(()), output_signature=spec)
 
 
 def _drops_rows(options: Options) -> bool:

@@ -37,6 +37,11 @@ LEAST = {
     "seed": 0,
     "max_skipped": 0,
 }
+# Beyond these only a slip of the keyboard lies: a thread takes memory and a place in the system's
+# table, and a pipeline with a million of them never comes to its first row.
+MOST = {"interleave": 10_000, "prefetch": 10_000, "threads": 4096}
+MOST_CALLS = 4096
+MOST_PROCESSES = 1024
 
 
 def checked_numbers(name: str, value: Any) -> tuple[int, ...]:
@@ -97,14 +102,19 @@ def plain(value: Any) -> Any:
     return int(value) if _is_whole_number(value) else value
 
 
-def check_whole_number(name: str, value: Any, least: int) -> None:
-    """Checks that an option is None or a whole number that is large enough."""
+def check_whole_number(name: str, value: Any, least: int, most: int | None = None) -> None:
+    """Checks that an option is None or a whole number that is large enough, and not too large."""
     if value is None:
         return
     if not _is_whole_number(value) or value < least:
         hint = " For endless training leave epochs=None." if name == "epochs" else ""
         raise OptionError(
             f"{name} must be a whole number of at least {least}. Received: {value!r}.{hint}"
+        )
+    if most is not None and value > most:
+        raise OptionError(
+            f"{name} is more than any machine can use. Received: {value!r}. Expected: at most"
+            f" {most:,}. Leave it out, and the pipeline chooses."
         )
 
 
@@ -163,8 +173,8 @@ def check_errors(options: Options) -> None:
             "max_skipped and skipped_log were given, but nothing is skipped. Give on_error='skip',"
             " or leave them out."
         )
-    for name in ("cache", "service") if options.skips else ():
-        _refuse_both("on_error='skip'", name, getattr(options, name))
+    if options.skips:
+        _refuse_both("on_error='skip'", "service", options.service)
     if options.key is not None:
         _refuse_both(f"key={options.key!r}", "service", options.service)
 
@@ -172,8 +182,8 @@ def check_errors(options: Options) -> None:
 def _refuse_both(given: str, name: str, value: Any) -> None:
     if value is not None:
         raise OptionError(
-            f"{given} and {name}={value!r} do not go together yet: rows that were kept or have"
-            " travelled no longer know where they stood. Leave one of them out."
+            f"{given} and {name}={value!r} do not go together yet: rows that have travelled no"
+            " longer know where they stood. Leave one of them out."
         )
 
 
@@ -186,7 +196,8 @@ def check_parallel(value: Any) -> None:
                 f"num_parallel_calls names no stage that runs in parallel. Received: {name!r}."
                 f" Expected: one of {', '.join(PARALLEL_STAGES)}."
             )
-        check_whole_number(f"num_parallel_calls of {name}" if value else name, number, 1)
+        label = f"num_parallel_calls of {name}" if isinstance(value, Mapping) else name
+        check_whole_number(label, number, 1, MOST_CALLS)
 
 
 def checked_processes(options: Options) -> Processes | None:
@@ -217,7 +228,7 @@ def checked_processes(options: Options) -> Processes | None:
         label = f"processes of {name}" if name else "processes"
         if number is None:
             raise OptionError(f"{label} must be a whole number of at least 1. Received: None.")
-        check_whole_number(label, number, 1)
+        check_whole_number(label, number, 1, MOST_PROCESSES)
     if isinstance(given, Processes) and given.stages == used:
         return given
     return Processes(plain(value), used)

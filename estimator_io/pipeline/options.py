@@ -121,7 +121,7 @@ class Options:
         for name in checks.FUNCTIONS:
             checks.check_function(name, getattr(self, name))
         for name, least in checks.LEAST.items():
-            checks.check_whole_number(name, getattr(self, name), least)
+            checks.check_whole_number(name, getattr(self, name), least, checks.MOST.get(name))
         checks.check_shuffle(self.shuffle)
         checks.check_position(self.position)
         checks.check_device(self.device)
@@ -164,8 +164,11 @@ class Options:
 
     @property
     def located(self) -> bool:
-        """Whether rows know where they stand, all the way from the source to parse."""
-        return self.skips or (self.key is not None and self.cache is None)
+        """Whether rows know where they stand, all the way from the source to parse.
+
+        With a cache their numbers in it tell.
+        """
+        return self.cache is None and (self.skips or self.key is not None)
 
     @property
     def changes_count(self) -> bool:

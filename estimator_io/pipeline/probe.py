@@ -72,6 +72,8 @@ def _require_parts(source: MixtureSource, order: Order, name: str) -> None:
     for at, (part, options) in enumerate(source.parts):
         if isinstance(part, MixtureSource):
             _require_parts(part, order, f"{name}{at}.")
+            if not options.changes_count:
+                continue  # each of its sources has a row
         if part.holds_rows and not options.changes_count and order.shard[1] == 1:
             continue
         if _count_rows(source.part_plan(at, order), 1) == 0:

@@ -17,6 +17,7 @@ import tensorflow as tf
 
 from estimator_io.errors import NoDataError, RowError
 from estimator_io.ops.python import python_map
+from estimator_io.ops.python import python_row as row_in_this_process
 from estimator_io.pipeline.options import Options
 from estimator_io.plan.calls import Call, Deferred, Late, Plan
 from estimator_io.sources.signature import Signature
@@ -106,7 +107,7 @@ def python_row(
     options: Options,
     *,
     sample: Callable[[str, int], Plan],
-) -> Callable[..., Any]:
+) -> Deferred:
     """Returns `function` of a single row in worker processes, for a map that makes rows one by one.
 
     Args:
@@ -115,7 +116,8 @@ def python_row(
       options: of the pipeline.
       sample: as of `python_stage`.
     """
-    return _StagePlan(stage, function, options, Form(), None, sample).row
+    plan = _StagePlan(stage, function, options, Form(), None, sample)
+    return Deferred(make=lambda: plan.row, printed=Late(plan.printed_row), unread=plan.row)
 
 
 def is_python_stage(call: Call, stage: str) -> bool:
@@ -155,11 +157,18 @@ class _StagePlan:
         """Returns a Dataset of the same structure that is not to be read."""
         return unread(dataset, work=self._work(_outputs(self.signature(dataset.element_spec))))
 
-    def printed(self) -> Any:
-        """Returns the function of `dataset` that the printed program applies."""
+    def printed_row(self) -> Any:
+        """Returns the function of a row that the printed program applies."""
+        return functools.partial(row_in_this_process, **self._told())
+
+    def _told(self) -> dict[str, Any]:
         with tf.Graph().as_default():
             spec = self.sample(self.stage, SAMPLE_ROWS).unread().build().element_spec
-        kwargs: dict[str, Any] = {"function": self.function, **self.signature(spec).arguments()}
+        return {"function": self.function, **self.signature(spec).arguments()}
+
+    def printed(self) -> Any:
+        """Returns the function of `dataset` that the printed program applies."""
+        kwargs = self._told()
         if self.seed is not None:
             kwargs["seed"] = self.seed
         if self.form.batch_size is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from estimator_io.errors import OptionError
 
-__all__ = ["checked_shard", "shard_of"]
+__all__ = ["checked_shard", "replicas_of", "shard_of"]
 
 _TRAINING_TASKS = ("chief", "master", "worker")
 
@@ -60,6 +60,17 @@ def shard_of(option: tuple[int, int] | str | None, context: Any, mode: str) -> t
     if option == "tf_config" and mode == "train":
         return _shard_of_task(os.environ.get("TF_CONFIG", ""))
     return (0, 1)
+
+
+def replicas_of(context: Any) -> int:
+    """Returns how many replicas take a batch of one input pipeline in one step.
+
+    Args:
+      context: the InputContext of a strategy, or None.
+    """
+    if context is None:
+        return 1
+    return max(1, context.num_replicas_in_sync // context.num_input_pipelines)
 
 
 def _shard_of_task(text: str) -> tuple[int, int]:

@@ -42,7 +42,7 @@ from estimator_io.pipeline.service import (
     service_calls,
     source_calls,
 )
-from estimator_io.plan.calls import Call, Plan
+from estimator_io.plan.calls import Call, Deferred, Plan
 from estimator_io.plan.parallel import default_threads, number_or_autotune, parallel, tf_options
 from estimator_io.plan.start import Start
 from estimator_io.sources.base import Order, Source
@@ -232,7 +232,8 @@ def _stored_batches(source: Source, options: Options, request: Request) -> bool:
     others = {*options.element_stages} - {"parse", "cache"}
     if not request.training:
         others.discard("augment")
-    alone = options.key is None and not others
+    # Rows that may be bad are counted behind the cache, before they are batches.
+    alone = options.key is None and not others and not (options.skips and request.start is not None)
     return options.cache is not None and source.random_access and alone
 
 
@@ -266,6 +267,10 @@ def rows_in_order(
         passing = skip_rows("read", source, options, start)
         parse = row_maker(source, options) or options.parse
         calls = located_rows(source, options, order, passing, parse=parse)
+    elif options.skips:  # the cache leaves bad rows out, and gives keys
+        make = row_maker(source, options)
+        calls = located_rows(source, options, order, [], parse=make or options.parse)
+        calls += stored(source, options, order, threads(source, options), make=make)
     else:
         calls = _plain_rows(source, options, order, start, form or Form())
         make = row_maker(source, options)
@@ -326,7 +331,7 @@ def _python_parse(source: Source, options: Options, form: Form) -> Call:
     return python_stage("parse", parse, options, form, seed=None, sample=sample)
 
 
-def row_maker(source: Source, options: Options) -> Callable[..., Any] | None:
+def row_maker(source: Source, options: Options) -> Deferred | None:
     """Returns what makes single rows, where parse runs in worker processes."""
     if not options.processes_of("parse"):
         return None

@@ -3,41 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
-import os
-import sys
 from typing import Any
 
 from estimator_io.errors import OptionError
 from estimator_io.pipeline import stages
 from estimator_io.pipeline.cache import rows_of_cache, without_idle_cache
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.pipeline.request import order_of_rows
 from estimator_io.plan.calls import Plan
 
 BLOCK_ROWS = 64
 
-__all__ = ["load_input_fn", "warm"]
-
-
-def load_input_fn(target: str) -> Any:
-    """Returns the InputFn that `MODULE:NAME` names, found from the current folder too.
-
-    Raises:
-      OptionError: there is none.
-    """
-    module, _, name = target.partition(":")
-    if not module or not name:
-        raise OptionError(f"{target!r} names no InputFn. Expected: MODULE:NAME.")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise OptionError(f"{target!r} cannot be had: {error}.") from error
-    return found
+__all__ = ["warm"]
 
 
 def warm(input_fn: Any) -> tuple[int, int]:
@@ -54,8 +31,11 @@ def warm(input_fn: Any) -> tuple[int, int]:
     """
     from tqdm import tqdm
 
-    if not isinstance(input_fn, InputFn):
-        raise OptionError(f"warm needs an InputFn. Received: {type(input_fn).__name__}.")
+    if not isinstance(input_fn, StagedInputFn):
+        raise OptionError(
+            f"warm needs an InputFn that a factory made. Received: {type(input_fn).__name__}. The"
+            " cache of an accelerated function fills while its rows are read."
+        )
     source, options = input_fn.source, input_fn.options
     if without_idle_cache(source, options).cache in (None, "memory"):
         raise OptionError(
@@ -63,7 +43,8 @@ def warm(input_fn: Any) -> tuple[int, int]:
             " and with a parse or files to decode."
         )
     # What comes behind the cache need not run.
-    options = dataclasses.replace(options, cache_fill="complete", filter=None, flat_map=None)
+    others = {"filter": None, "flat_map": None, "key": None}
+    options = dataclasses.replace(options, cache_fill="complete", **others)
     request = input_fn.for_mode("eval").request("eval", {"batch_size": options.batch_size or 1})
     dataset: Any = Plan(tuple(stages.row_calls(source, options, request))).build()
     counted: Any = dataset.map(lambda *_: 1).batch(BLOCK_ROWS).prefetch(1)

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from estimator_io.pipeline.options import Options
 from estimator_io.pipeline.request import Request
+from estimator_io.pipeline.shards import replicas_of
 from estimator_io.position.checkpoint import checkpoint_step
 from estimator_io.position.iterator import Beginnings
 from estimator_io.position.ledger import Ledger
@@ -59,17 +60,10 @@ def placed(
             request = dataclasses.replace(request, seed=int(run.order["seed"]))
         require_same_order(run, order_of(source, options, request), ledger.path)
     beginnings = Beginnings(
-        ledger, terms_of(source, options, request, replicas=_replicas(context)), restart=restart
+        ledger, terms_of(source, options, request, replicas=replicas_of(context)), restart=restart
     )
     start = beginnings.start(step, functools.partial(checkpoint_step, model_dir))
     return dataclasses.replace(request, start=start)
-
-
-def _replicas(context: Any) -> int:
-    """Returns how many replicas take a batch of this pipeline in one step."""
-    if context is None:
-        return 1
-    return max(1, context.num_replicas_in_sync // context.num_input_pipelines)
 
 
 def _counts_no_batches(config: Any, context: Any) -> bool:

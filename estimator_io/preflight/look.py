@@ -11,7 +11,8 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import EstimatorIOError, NoDataError, OptionError
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
+from estimator_io.pipeline.interface import InputFn
 from estimator_io.preflight import cases
 from estimator_io.preflight.dataset_graph import DatasetGraph
 from estimator_io.preflight.drawing import Drawn, draw
@@ -101,9 +102,11 @@ def _look(
 
 def _apart(call: InputCall, model_dir: str) -> InputCall:
     """Returns a call that reaches no cache, no service and no model_dir of the program."""
-    if isinstance(call.input_fn, InputFn):
+    if isinstance(call.input_fn, StagedInputFn):
         plain = call.input_fn.replace(cache=None, service=None, position="restart", check=False)
         return dataclasses.replace(call, input_fn=plain, config=None)
+    if isinstance(call.input_fn, InputFn):
+        call = dataclasses.replace(call, input_fn=call.input_fn.replace(cache=None, service=None))
     if call.config is None or not hasattr(call.config, "replace"):
         return call
     return dataclasses.replace(call, config=call.config.replace(model_dir=model_dir))
@@ -117,7 +120,7 @@ def _findings(
     graph: DatasetGraph | None,
     left: Limits,
 ) -> Iterator[Finding]:
-    own = isinstance(call.input_fn, InputFn)
+    own = isinstance(call.input_fn, StagedInputFn)
     if own and drawn.stands_at is None:
         yield from _own_findings(call)
     error: Any = drawn.error
@@ -159,7 +162,7 @@ def _own_findings(call: InputCall) -> Iterator[Finding]:
 
 
 def _corrupt(call: InputCall, drawn: Drawn, error: Exception, seconds: float) -> str:
-    own = isinstance(call.input_fn, InputFn)
+    own = isinstance(call.input_fn, StagedInputFn)
     fault = within(seconds, lambda: _fault(call.input_fn)) if own else None
     behind = f"behind {len(drawn.batches)} batches" if drawn.batches else "in the first batch"
     return (
@@ -186,14 +189,18 @@ def _failure(drawn: Drawn, found: list[Finding], values: Values, limits: Limits)
         )
     if drawn.error is None or any(finding.certain for finding in found):
         return ""
-    place = error_place(drawn.error)
-    return f"{last_line(drawn.error)}{f' ({place})' if place else ''}"
+    # What this package raises says where; without a line of the program's it would name its own.
+    place = "" if isinstance(drawn.error, EstimatorIOError) else error_place(drawn.error)
+    told = f"{last_line(drawn.error)}{f' ({place})' if place else ''}"
+    if type(drawn.error).__name__ == "UnparsedFlagAccessError":
+        told += ". Flags have values in the whole program alone: --script SCRIPT -- ARGS"
+    return told
 
 
 def _kind(call: InputCall, drawn: Drawn) -> str:
     if drawn.is_dataset is None:
         return ""
-    if isinstance(call.input_fn, InputFn):
+    if isinstance(call.input_fn, StagedInputFn):
         return "InputFn"
     return "Dataset" if drawn.is_dataset else "tensors"
 
@@ -203,7 +210,7 @@ def _length(call: InputCall, drawn: Drawn, graph: DatasetGraph | None) -> str:
     if drawn.ended:
         return _spell(came)
     at_least = f"at least {_spell(came)}" if came else ""
-    if isinstance(call.input_fn, InputFn):
+    if isinstance(call.input_fn, StagedInputFn):
         request = call.input_fn.request(call.mode, call.params)
         if call.input_fn.options.epochs is None and request.ordered:
             return "endless"
@@ -220,6 +227,8 @@ def _spell(batches: int) -> str:
 
 
 def _title(call: InputCall) -> str:
+    if isinstance(call.input_fn, InputFn) and not isinstance(call.input_fn, StagedInputFn):
+        return repr(call.input_fn).strip("<>")
     place = call.place or (f"handed over at {call.handed_at}" if call.handed_at else "")
     name = _name(call.input_fn)
     return f"{name} ({place})" if place else name

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.profiling.chain import Chain
 from estimator_io.profiling.costs import Cost, Sample, elements_per_batch
 from estimator_io.profiling.flow import Flow
@@ -48,9 +48,9 @@ class Measured:
     mode: str = "train"
 
     @property
-    def input_fn(self) -> InputFn | None:
+    def input_fn(self) -> StagedInputFn | None:
         """The target, where it is an InputFn."""
-        return self.target if isinstance(self.target, InputFn) else None
+        return self.target if isinstance(self.target, StagedInputFn) else None
 
     @property
     def numbers(self) -> list[float]:

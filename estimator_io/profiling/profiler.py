@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import OptionError
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.profiling.changes.ranking import ranked
 from estimator_io.profiling.concurrency import with_concurrency
 from estimator_io.profiling.context import Measured
@@ -154,7 +154,7 @@ def _profile(
 
 
 def _files(target: Any) -> list[str]:
-    return list(target.source.local_files())[:16] if isinstance(target, InputFn) else []
+    return list(target.source.local_files())[:16] if isinstance(target, StagedInputFn) else []
 
 
 def _first_batch(measured: Measured) -> float:

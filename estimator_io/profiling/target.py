@@ -14,7 +14,8 @@ import tensorflow as tf
 from estimator_io.errors import OptionError
 from estimator_io.pipeline import stages
 from estimator_io.pipeline.device import on_host
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.input_fn import StagedInputFn
+from estimator_io.pipeline.interface import InputFn
 from estimator_io.profiling.chain import Chain
 from estimator_io.profiling.functions import caller
 from estimator_io.profiling.objects import chain_of
@@ -31,8 +32,10 @@ def chain_of_target(target: Any, mode: str, params: Mapping[str, Any] | None) ->
     Raises:
       OptionError: it is no target, or cannot be called.
     """
-    if isinstance(target, InputFn):
+    if isinstance(target, StagedInputFn):
         return _of_input_fn(target, mode, params)
+    if isinstance(target, InputFn):
+        return _of_whole(target, mode, params)
     if isinstance(target, tf.data.Dataset):
         return _of_dataset(target)
     if callable(target):
@@ -45,14 +48,16 @@ def chain_of_target(target: Any, mode: str, params: Mapping[str, Any] | None) ->
 
 def name_of(target: Any) -> str:
     """Returns what a report calls the target."""
-    if isinstance(target, InputFn):
+    if isinstance(target, StagedInputFn):
         return repr(target).partition(":\n")[0]
+    if isinstance(target, InputFn):
+        return repr(target).strip("<>")
     if isinstance(target, tf.data.Dataset):
         return "a Dataset"
     return f"{getattr(target, '__module__', '?')}.{getattr(target, '__qualname__', repr(target))}"
 
 
-def _of_input_fn(fn: InputFn, mode: str, params: Mapping[str, Any] | None) -> Chain:
+def _of_input_fn(fn: StagedInputFn, mode: str, params: Mapping[str, Any] | None) -> Chain:
     request = fn.request(mode, params)
     changes: dict[str, Any] = dict.fromkeys(("cache", "service", "device", "skipped_log"))
     shuffle = fn.options.shuffle
@@ -69,6 +74,15 @@ def _of_input_fn(fn: InputFn, mode: str, params: Mapping[str, Any] | None) -> Ch
             names.setdefault(id(made), call.stage)
             kept.append(made)
     return dataclasses.replace(chain_of(last, names), owner=fn)
+
+
+def _of_whole(fn: InputFn, mode: str, params: Mapping[str, Any] | None) -> Chain:
+    """Returns the steps of a pipeline that was rewritten, whose own stages cannot be told apart."""
+    dataset = fn.replace(cache=None, service=None, device=None).dataset(mode, params)
+    chain = chain_of(dataset)
+    first, *rest = chain.steps
+    steps = (dataclasses.replace(first, stage="input_fn"), *rest)
+    return dataclasses.replace(chain, steps=steps, owner=dataset)
 
 
 def _alone(request: Any) -> Any:
@@ -107,7 +121,7 @@ def _of_function(function: Any, mode: str, params: Mapping[str, Any] | None) -> 
         return _of_dataset(result, record.places)
     if record.iterated:
         return _of_dataset(record.iterated[-1], record.places)
-    if isinstance(result, InputFn):
+    if isinstance(result, StagedInputFn):
         return _of_input_fn(result, mode, params)
     raise OptionError(
         f"The input function returned no Dataset, nor tensors of an iterator over one. Received:"

@@ -8,6 +8,7 @@ import random
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,13 +19,16 @@ from estimator_io.errors import EstimatorIOError, SourceError
 from estimator_io.legacy.accelerate import AcceleratedInputFn, accelerate
 from estimator_io.legacy.changes import Change, describe_changes
 from estimator_io.legacy.function import one_line
-from estimator_io.pipeline.input_fn import InputFn
+from estimator_io.pipeline.interface import InputFn
 from estimator_io.runner.waiting import Waiting, WaitingHook, waiting_tensor
+from estimator_io.runner.watch import Watch
 
-__all__ = ["Acceleration"]
+__all__ = ["INPUT_SECONDS", "Acceleration"]
 
+INPUT_SECONDS = 600.0  # an input_fn may prepare data of its own
 _FEW_BATCHES = 20
-_ESTIMATOR = "tensorflow_estimator.python.estimator.estimator"
+_KEPT = 16  # functions that are used again; programs make any number of lambdas
+_ESTIMATORS = "tensorflow_estimator.python.estimator"
 
 
 @dataclasses.dataclass
@@ -49,24 +53,42 @@ class Acceleration:
       options: of `accelerate`.
       compare_seconds: how long each pipeline is measured as written, and accelerated, before it is
         used; None does not measure.
+      input_seconds: that a call of an input_fn may take before it ends the process.
     """
 
     def __init__(
-        self, options: Mapping[str, Any] | None = None, compare_seconds: float | None = None
+        self,
+        options: Mapping[str, Any] | None = None,
+        compare_seconds: float | None = None,
+        input_seconds: float = INPUT_SECONDS,
     ) -> None:
         self._options = dict(options or {})
         self._compare_seconds = compare_seconds
+        self._input_seconds = input_seconds
         self._seen: dict[tuple[str, str], Seen] = {}
+        self._made: deque[tuple[Any, AcceleratedInputFn]] = deque(maxlen=_KEPT)
         self._endless_refused = threading.local()
         accelerate(dict, **self._options)  # refuses impossible options before the program runs
 
     def install(self) -> None:
         """Has all Estimators of this process accelerate what they are handed."""
-        base = importlib.import_module(_ESTIMATOR).EstimatorV2
-        base._call_input_fn = self._calling(base._call_input_fn)
-        base.evaluate = self._evaluating(base.evaluate)
-        name = "_get_features_and_labels_from_input_fn"
-        setattr(base, name, self._timing(getattr(base, name)))
+        replacements = {
+            "_call_input_fn": self._calling,
+            "evaluate": self._evaluating,
+            "_get_features_and_labels_from_input_fn": self._timing,
+        }
+        # EstimatorV2 derives from Estimator, the class of tf.compat.v1.
+        base = importlib.import_module(f"{_ESTIMATORS}.estimator").Estimator
+        tpu = importlib.import_module(f"{_ESTIMATORS}.tpu.tpu_estimator").TPUEstimator
+        for owner in (base, tpu):
+            for name, replaced in replacements.items():
+                if name in vars(owner):
+                    setattr(owner, name, replaced(getattr(owner, name)))
+
+    @property
+    def seen(self) -> bool:
+        """Whether an Estimator was handed an input_fn that could be used."""
+        return bool(self._seen)
 
     def report(self) -> str:
         """Returns what was changed in each input_fn, and how much of its time steps waited."""
@@ -82,12 +104,13 @@ class Acceleration:
         def call_input_fn(
             estimator: Any, input_fn: Any, mode: str, *context: Any, **kw: Any
         ) -> Any:
-            if isinstance(input_fn, (InputFn, AcceleratedInputFn)):
+            if isinstance(input_fn, InputFn):
                 return original(estimator, input_fn, mode, *context, **kw)
-            fast = accelerate(input_fn, **self._options)
+            fast = self._fast(input_fn)
             if self._compare_seconds is not None and self._key(fast, mode) not in self._seen:
                 self._compare(estimator, input_fn, fast, mode, original)
-            result = original(estimator, fast, mode, *context, **kw)
+            with self._watch(fast):
+                result = original(estimator, fast, mode, *context, **kw)
             seen = self._seen.setdefault(
                 self._key(fast, mode), Seen(f"{mode}: {fast}", fast.changes(mode))
             )
@@ -97,6 +120,27 @@ class Acceleration:
             return result
 
         return call_input_fn
+
+    def _fast(self, input_fn: Any) -> AcceleratedInputFn:
+        """Returns the same for the same function, whose calls share a service, rows, processes."""
+        for known, fast in self._made:
+            if known is input_fn:
+                return fast
+        fast = accelerate(input_fn, **self._options)
+        self._made.append((input_fn, fast))
+        return fast
+
+    def _watch(self, fast: AcceleratedInputFn) -> Watch:
+        """Returns what ends the process where the input_fn never returns."""
+        function, seconds = fast.function, self._input_seconds
+        return Watch(
+            seconds,
+            lambda place: (
+                f"estimator-io run: {function.place}: the input_fn {function.name} has not returned"
+                f" after {seconds:g} s; it stands at {place}. Mend what it waits for there, or give"
+                " more time with --input_seconds."
+            ),
+        )
 
     def _key(self, fast: AcceleratedInputFn, mode: str) -> tuple[str, str]:
         return str(fast), mode
@@ -141,10 +185,13 @@ class Acceleration:
         seed, seconds = tf.compat.v1.get_default_graph().seed, self._compare_seconds or 0.0
         rates = []
         for function in (input_fn, fast):
+
+            def made(given: Any = function) -> Any:
+                with self._watch(fast):
+                    return call(estimator, given, mode)
+
             try:
-                rates.append(
-                    _rate(lambda given=function: call(estimator, given, mode), seconds, seed)
-                )
+                rates.append(_rate(made, seconds, seed))
             except EstimatorIOError:
                 raise
             except Exception as error:  # a measurement must not stop the program

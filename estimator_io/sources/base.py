@@ -142,6 +142,13 @@ class Source(abc.ABC):
             " in a mixture give them to the input functions that are mixed."
         )
 
+    def located_take_calls(self, order: Order) -> list[Call]:
+        """Returns maps that turn a batch of row numbers into a batch of (where, row).
+
+        Only sources with `random_access` have it, and only they are asked.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no random access")
+
     def key_calls(self, order: Order) -> list[Call]:
         """Returns the calls that yield the key of each row in `order`, and read no row.
 

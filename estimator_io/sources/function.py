@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from estimator_io.ops.order import repeat_shuffled
+from estimator_io.ops.order import repeat_shuffled, shuffled
+from estimator_io.ops.passes import endless_passes
 from estimator_io.plan.calls import Call, Plan
 from estimator_io.sources.base import Order, Source
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls
@@ -77,6 +78,16 @@ class FunctionSource(Source):
         calls += numbering
         if count > 1:
             calls.append(Call("shard", "shard", (count, index)))
+        if order.shuffle and order.epochs is None:
+            shuffle = functools.partial(shuffled, buffer_size=order.buffer_size, seed=order.seed)
+            endless = functools.partial(
+                endless_passes,
+                one_pass=shuffle,
+                first=0 if order.start is None else order.start.first_epoch,
+                name=f"{getattr(self._function, '__name__', self._function)}()",
+            )
+            calls.append(Call("shuffle", "apply", (endless,)))
+            return calls
         if order.shuffle:
             repeat = functools.partial(
                 repeat_shuffled,

@@ -91,10 +91,16 @@ class IndexedRecords(TableSource):
     def located_calls(self, order: Order, note: Any) -> list[Call]:
         """Returns blocks of (number, record); a damaged record is an error that names it."""
         del note
-        take = functools.partial(locate.rows_at, take=self._take_records)
         return [
             *self.index_calls(order),
             Call("read", "batch", (blocks(None, self._mean_bytes)[0],)),
+            *self.located_take_calls(order),
+        ]
+
+    def located_take_calls(self, order: Order) -> list[Call]:
+        """Returns: the rows that the split keeps, and (number, record) of these rows."""
+        take = functools.partial(locate.rows_at, take=self._take_records)
+        return [
             *([] if self._rows is None else [self._take(self._rows, order)]),
             Call("read", "map", (take,), parallel(order.read_calls)),
         ]

@@ -119,11 +119,17 @@ class LineTable(TableSource):
     def located_calls(self, order: Order, note: Any) -> list[Call]:
         """Returns blocks of (row, (line, file, place)), not parsed yet."""
         del note
-        take = functools.partial(locate.rows_at, take=self._take_lines)
         mean_bytes = self.row_bytes + int(self._lengths.mean())
         return [
             *self.index_calls(order),
             Call("read", "batch", (blocks(None, mean_bytes)[0],)),
+            *self.located_take_calls(order),
+        ]
+
+    def located_take_calls(self, order: Order) -> list[Call]:
+        """Returns: the rows that the split keeps, and (row, (line, file, place)) of these rows."""
+        take = functools.partial(locate.rows_at, take=self._take_lines)
+        return [
             *([] if self._rows is None else [self._take(self._rows, order)]),
             Call("read", "map", (take,), parallel(order.read_calls)),
         ]

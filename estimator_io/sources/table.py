@@ -142,10 +142,15 @@ class TableSource(Source):
     def located_calls(self, order: Order, note: Any) -> list[Call]:
         """Returns the same rows in the same order, each with its index; none of them can fail."""
         del note
-        *calls, taking = self.calls(order)
+        taking = self.located_take_calls(order)
+        return [*self.calls(order)[: -len(taking)], *taking]
+
+    def located_take_calls(self, order: Order) -> list[Call]:
+        """Returns: the rows that the split keeps, and these rows with their indices."""
+        *chosen, taking = self.take_calls(order)
         (take,) = taking.args
         located = functools.partial(locate.rows_at, take=take)
-        return [*calls, dataclasses.replace(taking, args=(located,))]
+        return [*chosen, dataclasses.replace(taking, args=(located,))]
 
     def key_calls(self, order: Order) -> list[Call]:
         """Returns the calls that yield the key of each row: its path, or its number."""

@@ -19,6 +19,7 @@ from estimator_io.errors import StoreError
 from estimator_io.store.claims import Claims
 from estimator_io.store.inside import folder_of, open_file
 from estimator_io.store.layout import Layout
+from estimator_io.store.notes import FileNotes
 from estimator_io.store.rows import Block, Rows, grown, pack_record
 from estimator_io.store.segments import Segments
 from estimator_io.store.writer import Policy, Writer
@@ -69,6 +70,7 @@ class FileRows(Rows):
         self._on_total = on_total
         self._on_use = on_use
         super().__init__(layout, Claims(np.zeros(0, np.uint64), created))
+        self.notes = FileNotes(folder, writes=self._writes)
         self._slot_list = list(layout.slots.values())
         self._segments = Segments(folder)
         self._files: dict[str, int] = {}

@@ -10,6 +10,7 @@
         places                          two uint64 a row: where its payloads are, and how long
         slot-NNN.bin                    the values of one component of fixed size, row after row
         segment-NNNNNN.bin              payloads, in the order in which one process wrote them
+        skipped                         rows that cannot be made, a JSON object a line
         leases/, counts/                one small JSON file a process
 
 Needs no TensorFlow.

@@ -1,5 +1,7 @@
 """A store as a tf.data pipeline: rows that are there in whole blocks, the others through parse.
 
+With `Skipping` a row that cannot be made is zeros until its block is complete, and then dropped.
+
 Row numbers come in sections. A section whose rows are all there is read by one call into NumPy a
 block and nothing else. In any other each row that is missing goes through the source and parse,
 all in parallel as without a store; then one call a block takes what was made, and adds the rest.
@@ -18,6 +20,7 @@ import tensorflow as tf
 from estimator_io.store.claims import new_token
 from estimator_io.store.layout import numpy_dtype
 from estimator_io.store.rows import Block, Rows
+from estimator_io.store.skipping import SkippingRows
 from estimator_io.store.spec import Codec
 
 __all__ = ["Reading", "read_by_index", "read_in_order"]
@@ -33,9 +36,10 @@ class Reading:
     """How rows are read and made.
 
     Attributes:
-      rows: the store.
+      rows: the store; `SkippingRows` where rows that cannot be made are left out, which lets blocks
+        have fewer rows.
       codec: between elements and rows.
-      row_of: returns the row of a raw row, which the source yields.
+      row_of: returns the row of its number, int64 [], and a raw row, which the source yields.
       row_of_number: returns the row with a number, int64 [].
       raw_blocks: returns a Dataset of the raw rows of the blocks of row numbers in a Dataset.
       block: rows that are read at once.
@@ -43,11 +47,13 @@ class Reading:
       parallel: the keyword arguments of the map that makes rows.
       reads: calls that read at once.
       waits: whether rows that another reader is making are waited for.
+      keys: a Dataset of the keys of blocks of rows, which then stand before their values; for rows
+        by index alone.
     """
 
-    rows: Rows
+    rows: Rows | SkippingRows
     codec: Codec
-    row_of: Callable[[Any], Any]
+    row_of: Callable[[Any, Any], Any]
     row_of_number: Callable[[Any], Any]
     raw_blocks: Callable[[tf.data.Dataset], tf.data.Dataset]
     block: int
@@ -55,6 +61,12 @@ class Reading:
     parallel: dict[str, Any]
     reads: int
     waits: bool
+    keys: tf.data.Dataset | None = None
+
+    @property
+    def skips(self) -> bool:
+        """Whether rows that cannot be made are left out."""
+        return isinstance(self.rows, SkippingRows)
 
 
 def read_by_index(indices: tf.data.Dataset, reading: Reading) -> tf.data.Dataset:
@@ -68,13 +80,15 @@ def read_in_order(raw: tf.data.Dataset, reading: Reading) -> tf.data.Dataset:
     """Returns blocks of all rows of the stream `raw`, which is not read once all are there."""
     dataset: Any = tf.data.Dataset
     rows = reading.rows
-    if rows.is_whole():
+    if rows.is_whole() and not reading.skips:  # or what the source passed over must be told too
         return _whole(dataset.range(rows.total), reading)
 
     def known(_: Any) -> Any:
         def count() -> np.int64:
             total = rows.total
             there = total is not None and rows.has_all(np.arange(total))
+            if there and isinstance(rows, SkippingRows):
+                rows.tell_lost()
             return np.int64(total if there else -1)  # type: ignore[arg-type]
 
         return tf.ensure_shape(tf.numpy_function(count, [], tf.int64), [])
@@ -96,15 +110,17 @@ def _whole(numbers: tf.data.Dataset, reading: Reading) -> tf.data.Dataset:
     """Returns blocks of rows that are all there: a plain map, which costs nothing to begin."""
     mends = not reading.rows.is_whole(checked=True)
 
-    def read(block: Any) -> tuple[Any, ...]:
+    def read(block: Any, *keys: Any) -> tuple[Any, ...]:
         missing, *values = _call(reading, _read_all(reading.rows, mends), [block])
-        return _completed(block, missing, values, reading) if mends else tuple(values)
+        values = _completed(block, missing, values, reading) if mends else tuple(values)
+        return _good(block, (*keys, *values), reading)
 
     blocks = numbers.batch(reading.block, drop_remainder=reading.drop_remainder)
+    blocks = blocks if reading.keys is None else tf.data.Dataset.zip((blocks, reading.keys))
     return blocks.map(read, num_parallel_calls=reading.reads, deterministic=True)
 
 
-def _read_all(rows: Rows, mends: bool) -> Callable[[np.ndarray], Block]:
+def _read_all(rows: Rows | SkippingRows, mends: bool) -> Callable[[np.ndarray], Block]:
     def read(numbers: np.ndarray) -> Block:
         block = rows.read(numbers)
         if not mends and block.missing.any():
@@ -172,10 +188,17 @@ def _all_completed(blocks: tf.data.Dataset, reading: Reading) -> tf.data.Dataset
     It stands behind all that makes blocks, so that TensorFlow prepares what mends them once.
     """
 
-    def complete(numbers: Any, missing: Any, *values: Any) -> tuple[Any, ...]:
-        return _completed(numbers, missing, values, reading)
+    def complete(block: Any, *keys: Any) -> tuple[Any, ...]:
+        numbers, missing, *values = block
+        made = _completed(numbers, missing, tuple(values), reading)
+        return _good(numbers, (*keys, *made), reading)
 
-    return blocks.map(complete, num_parallel_calls=reading.reads, deterministic=True)
+    if reading.keys is not None:
+        blocks = tf.data.Dataset.zip((blocks, reading.keys))
+        return blocks.map(complete, num_parallel_calls=reading.reads, deterministic=True)
+    return blocks.map(
+        lambda *block: complete(block), num_parallel_calls=reading.reads, deterministic=True
+    )
 
 
 def _make_missing(
@@ -219,7 +242,7 @@ def _claimed(blocks: tf.data.Dataset, token: Any, reading: Reading) -> Any:
 def _make(claim: Any, raw_row: Any, reading: Reading) -> Any:
     number, mine = claim
     codec = reading.codec
-    row = tf.cond(mine, lambda: reading.row_of(raw_row), codec.no_row)
+    row = tf.cond(mine, lambda: reading.row_of(number, raw_row), codec.no_row)
     return (number, mine, *row)
 
 
@@ -267,6 +290,21 @@ def _completed(numbers: Any, missing: Any, values: Any, reading: Reading) -> tup
     return tf.cond(tf.reduce_any(missing), mend, lambda: tuple(values))
 
 
+@tf.autograph.experimental.do_not_convert
+def _good(numbers: Any, values: tuple[Any, ...], reading: Reading) -> tuple[Any, ...]:
+    """Returns the values of a complete block, without those of rows that cannot be made."""
+    rows = reading.rows
+    if not isinstance(rows, SkippingRows):
+        return values
+    with tf.control_dependencies(values):  # only now it is known which are bad
+        good = tf.ensure_shape(tf.numpy_function(rows.tell, [numbers], tf.bool), [None])
+
+    def picked() -> tuple[Any, ...]:
+        return tuple(tf.boolean_mask(value, good) for value in values)
+
+    return tf.cond(tf.reduce_all(good), lambda: values, picked)
+
+
 def _end(taken: Any, token: Any, reading: Reading) -> tf.data.Dataset:
     """Returns no row, but notes that all rows of the source were seen."""
 
@@ -302,7 +340,7 @@ def _call(reading: Reading, function: Callable[..., Block], inputs: list[Any]) -
     return outputs
 
 
-def _block(rows: Rows, numbers: np.ndarray, values: Sequence[np.ndarray]) -> Block:
+def _block(rows: Rows | SkippingRows, numbers: np.ndarray, values: Sequence[np.ndarray]) -> Block:
     """Returns the block of typed slots and payloads, as they come out of the graph."""
     slots = []
     for value, slot in zip(values[:-1], rows.layout.slots.values(), strict=True):

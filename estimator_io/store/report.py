@@ -45,6 +45,7 @@ class Facts:
       used: when it was last used, in seconds since 1970.
       open: processes that have it open.
       counts: rows read, made, written, dropped and damaged, of the processes that ended.
+      skipped: rows that cannot be made, and what the source passed over.
     """
 
     key: str
@@ -55,6 +56,7 @@ class Facts:
     used: float
     open: int
     counts: dict[str, int]
+    skipped: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,6 +96,7 @@ def facts_of(folder: str) -> Iterator[Facts]:
             used=folders.last_used(path),
             open=live_leases(path),
             counts=_counts(path),
+            skipped=len(rows.notes),
         )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from estimator_io.store.checksum import entries_of, payload_sum, slot_sums
 from estimator_io.store.claims import Claims
 from estimator_io.store.layout import Layout
+from estimator_io.store.notes import Notes
 
 __all__ = ["Block", "Counts", "Rows", "grown", "pack_record", "unpack_record"]
 
@@ -75,12 +76,16 @@ class Rows(abc.ABC):
     Args:
       layout: what a row holds.
       claims: the claims on its rows.
+
+    Attributes:
+      notes: on rows that cannot be made, which only readers that skip them look at.
     """
 
     def __init__(self, layout: Layout, claims: Claims) -> None:
         self.layout = layout
         self.claims = claims
         self.counts = Counts()
+        self.notes = Notes()
         self.lock = threading.RLock()
         self._checked = np.zeros(0, bool)  # rows whose checksum was compared in this process
         # Rows on their way to the disk can be read already.

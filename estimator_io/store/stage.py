@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import logging
 from collections.abc import Callable
@@ -10,50 +9,25 @@ from typing import Any
 
 import tensorflow as tf
 
+from estimator_io.ops.attempt import with_key
 from estimator_io.ops.store import without_store
 from estimator_io.plan.calls import Call, Deferred, Plan, resolve
 from estimator_io.sources.base import Order, Source
 from estimator_io.store import graph
+from estimator_io.store.caching import Caching, Skipping
 from estimator_io.store.kept import kept_in_memory
 from estimator_io.store.key import generation_key
+from estimator_io.store.making import plain_making, skipping_making
 from estimator_io.store.rows import Rows
+from estimator_io.store.skipping import SkippingRows
 from estimator_io.store.spec import Codec
 from estimator_io.store.store import Store
 
-__all__ = ["Caching", "cache_call", "keeps_nothing", "open_rows"]
+__all__ = ["Caching", "Skipping", "cache_call", "keeps_nothing", "open_rows"]
 
 # Rows that are read at once where later stages work row by row, and their bytes at most.
 BLOCK_ROWS = 64
 READS_AT_ONCE = 2
-
-
-@dataclasses.dataclass(frozen=True)
-class Caching:
-    """What the cache stage is asked for.
-
-    Attributes:
-      source: of the rows.
-      parse: the user's function, or None.
-      make: does what `parse` says, where that one runs elsewhere; None takes `parse` itself.
-      cache: "memory", a folder or a Store.
-      fill: "background" or "complete".
-      memory_limit: bytes of rows in memory; None takes half of the memory.
-      parallel: the keyword arguments of the map that parses.
-      threads: of the pipeline.
-      batch_size: rows a batch where the stage makes the batches, else None.
-      drop_remainder: whether a last partial batch is dropped then.
-    """
-
-    source: Source
-    parse: Callable[..., Any] | None
-    cache: Any
-    fill: str
-    memory_limit: int | None
-    parallel: dict[str, Any]
-    threads: int
-    make: Callable[..., Any] | None = None
-    batch_size: int | None = None
-    drop_remainder: bool = False
 
 
 def keeps_nothing(source: Source, parse: Any) -> bool:
@@ -79,39 +53,63 @@ def _stored(
     dataset: tf.data.Dataset, *, caching: Caching, order: Order, plain: Callable[..., Any]
 ) -> tf.data.Dataset:
     """Returns the rows of `dataset` from the store; what makes them runs where they are missing."""
-    codec = Codec(dataset.element_spec)
-    rows = open_rows(caching, order, dataset.element_spec)
+    skipping = caching.skipping
+    key = None if skipping is None else skipping.key
+    codec = Codec(_without_key(dataset.element_spec, key))
+    rows = open_rows(caching, order, codec.spec)
     if rows is None:
         return plain(dataset)
     whole = caching.batch_size is not None and codec.batches
     block = caching.batch_size or 1 if whole else _block_rows(codec)
-    functions = _functions(caching)
-    # Rows are made in several places of the graph, and traced once.
-    row_of = tf.function(lambda raw: codec.to_row(_made(raw, functions)))
+    making = plain_making(caching, order, codec)
+    if skipping is not None:
+        rows = SkippingRows(rows, resolve(skipping.note))
+        making = skipping_making(caching, order, codec, rows)
     reading = graph.Reading(
         rows=rows,
         codec=codec,
-        row_of=row_of,
-        row_of_number=tf.function(
-            lambda number: row_of(_raw_row(number, source=caching.source, order=order)),
-            input_signature=[tf.TensorSpec([], tf.int64)],
-        ),
-        raw_blocks=functools.partial(_raw_blocks, source=caching.source, order=order),
         block=block,
-        drop_remainder=whole and caching.drop_remainder,
+        drop_remainder=whole and caching.drop_remainder and skipping is None,
         parallel=caching.parallel,
         reads=READS_AT_ONCE,
         waits=caching.threads > 2 * READS_AT_ONCE - 1,
+        keys=None if key is None else _keys(caching.source, order).batch(block),
+        row_of=making.row_of,
+        row_of_number=making.row_of_number,
+        raw_blocks=making.raw_blocks,
     )
     if caching.source.random_access:
         blocks = graph.read_by_index(_indices(caching.source, order), reading)
     else:
-        blocks = graph.read_in_order(_raw_stream(caching.source, order), reading)
+        blocks = graph.read_in_order(making.stream(), reading)
     if whole:
+        if skipping is not None:
+            blocks = _full(blocks, block, caching.drop_remainder)
         size = caching.batch_size if caching.drop_remainder else None
         return blocks.map(lambda *row: codec.to_batch(row, size))
-    elements = blocks.unbatch().map(lambda *row: codec.to_element(row), num_parallel_calls=-1)
+    elements = blocks.unbatch().map(functools.partial(_element, codec, key), num_parallel_calls=-1)
     return plain(elements)
+
+
+def _full(blocks: Any, size: int, drop_remainder: bool) -> Any:
+    """Returns full batches of what blocks that lack some rows still hold."""
+    some = blocks.filter(lambda *row: tf.greater(tf.shape(row[-1])[0], 0))
+    return some.rebatch(size, drop_remainder=drop_remainder)
+
+
+def _element(codec: Codec, key: str | None, *row: Any) -> Any:
+    if key is None:
+        return codec.to_element(row)
+    return with_key(codec.to_element(row[1:]), row[0], key=key)
+
+
+def _without_key(spec: Any, key: str | None) -> Any:
+    """Returns the spec of an element without the feature that is its key."""
+    if key is None:
+        return spec
+    features = spec[0] if isinstance(spec, tuple) else spec
+    others = {name: part for name, part in features.items() if name != key}
+    return (others, *spec[1:]) if isinstance(spec, tuple) else others
 
 
 def _block_rows(codec: Codec) -> int:
@@ -135,7 +133,7 @@ def open_rows(caching: Caching, order: Order, spec: Any) -> Rows | None:
     key = generation_key(
         source,
         caching.parse,
-        None if source.random_access else _order_of_stream(order),
+        None if source.random_access else _order_of_stream(caching, order),
         verify_contents=isinstance(store, Store) and store.verify_contents,
         cache=cache if isinstance(cache, str) else str(cache),
     )
@@ -173,8 +171,10 @@ def _warn_unwritable(store: Store, error: OSError) -> None:
 _WARNED: set[str] = set()
 
 
-def _order_of_stream(order: Order) -> dict[str, Any]:
-    return {"shard": order.shard, "interleave": order.interleave, "shuffle": order.shuffle}
+def _order_of_stream(caching: Caching, order: Order) -> dict[str, Any]:
+    told = {"shard": order.shard, "interleave": order.interleave, "shuffle": order.shuffle}
+    # What the source itself passes over has no number, so that those behind it have others.
+    return told if caching.skipping is None else {**told, "on_error": "skip"}
 
 
 def _name(function: Any) -> str | None:
@@ -183,42 +183,9 @@ def _name(function: Any) -> str | None:
     return None if function is None else getattr(function, "__qualname__", type(function).__name__)
 
 
-def _functions(caching: Caching) -> list[Callable[..., Any]]:
-    both = (caching.source.decode, caching.make or caching.parse)
-    return [resolve(function) for function in both if function is not None]
-
-
-def _made(raw: Any, functions: Any) -> Any:
-    element = raw
-    for function in functions:
-        element = function(*element) if isinstance(element, tuple) else function(element)
-    return element
-
-
 def _indices(source: Any, order: Order) -> Any:
     return Plan(tuple(source.index_calls(order))).build()
 
 
-def _raw_stream(source: Source, order: Order) -> Any:
-    calls = source.calls(order)
-    if source.takes_blocks:
-        calls.append(Call("read", "unbatch"))
-    return Plan(tuple(calls)).build()
-
-
-@tf.autograph.experimental.do_not_convert
-def _raw_blocks(blocks: Any, *, source: Any, order: Order) -> Any:
-    """Returns the raw rows of blocks of row numbers, of a source with random access."""
-    for call in source.take_calls(order):
-        blocks = getattr(blocks, call.method)(*resolve(call.args), **resolve(call.kwargs))
-    return blocks
-
-
-@tf.autograph.experimental.do_not_convert
-def _raw_row(number: Any, *, source: Any, order: Order) -> Any:
-    if not source.random_access:
-        return _raw_stream(source, order).skip(number).take(1).get_single_element()
-    rows = tf.expand_dims(number, 0)
-    for call in source.take_calls(order):
-        rows = resolve(call.args[0])(rows)
-    return tf.nest.map_structure(lambda column: column[0], rows)
+def _keys(source: Any, order: Order) -> Any:
+    return Plan(tuple(source.key_calls(order))).build()

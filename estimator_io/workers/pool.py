@@ -51,13 +51,16 @@ class Pool:
                 weakref.finalize(found, crew.forget, found.number).atexit = False
             return found
 
-    def run(self, task: Task, columns: Sequence[Column], rows: int) -> list[Column]:
+    def run(
+        self, task: Task, columns: Sequence[Column], rows: int, *, chunks: int | None = None
+    ) -> list[Column]:
         """Returns what the function of `task` makes of each row.
 
         Args:
           task: what to do.
           columns: what the function takes: a column for each leaf.
           rows: how many rows; at least one.
+          chunks: how many workers to share them out over, at most; all if not given.
 
         Returns:
           A column for each leaf of what it returns. Numbers lie in memory that is used again once
@@ -68,7 +71,7 @@ class Pool:
           WorkerError: a worker process ended, or could not load the function.
         """
         crew = self._current_crew()
-        block = Block(task, columns, rows, self.size, crew.segment)
+        block = Block(task, columns, rows, chunks or self.size, crew.segment)
         crew.work(block)
         return block.results(crew.free.append, copy=crew.lends_much())
 

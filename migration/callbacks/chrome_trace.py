@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import pathlib
 from typing import Any
+
+from estimator_io.compat.profiles import profiles_in
 
 __all__ = ["chrome_trace"]
 
@@ -17,9 +18,7 @@ def chrome_trace(folder: pathlib.Path) -> dict[str, Any]:
     of devices and threads.
     """
     events: list[dict[str, Any]] = []
-    for file in sorted(folder.rglob("*.xplane.pb")):
-        space = _message_class()()
-        space.ParseFromString(file.read_bytes())
+    for space in profiles_in(folder):
         for device, plane in enumerate(space.planes):
             events.append(_named("process_name", plane.name, device, 0))
             names = {key: metadata.name for key, metadata in plane.event_metadata.items()}
@@ -41,14 +40,3 @@ def chrome_trace(folder: pathlib.Path) -> dict[str, Any]:
 
 def _named(kind: str, name: str, device: int, thread: int) -> dict[str, Any]:
     return {"ph": "M", "name": kind, "pid": device, "tid": thread, "args": {"name": name}}
-
-
-def _message_class() -> Any:
-    """Returns the protocol buffer class of a profile, which TensorFlow has moved over time."""
-    for package in ("tensorflow.tsl", "tsl", "tensorflow.core"):
-        try:
-            module = importlib.import_module(f"{package}.profiler.protobuf.xplane_pb2")
-        except ImportError:
-            continue
-        return module.XSpace
-    raise ImportError("TensorFlow brings no xplane_pb2, in which its profiler writes.")

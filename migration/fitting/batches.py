@@ -7,9 +7,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from estimator_io import InputFn
 from estimator_io.errors import SourceError, StructureError
 from estimator_io.hooks.position import PositionCallback
+from estimator_io.pipeline.input_fn import StagedInputFn
 from migration.datasets import to_dataset
 from migration.fitting.features import match_features
 from migration.fitting.labels import match_labels
@@ -52,18 +52,21 @@ class Batches:
         self._reduction = loss_reduction
         self._noted: set[str] = set()
 
-    def train(self, input_fn: Any, model_dir: str | None) -> tuple[tf.data.Dataset, list[Any]]:
+    def train(
+        self, input_fn: Any, model_dir: str | None, context: Any = None
+    ) -> tuple[tf.data.Dataset, list[Any]]:
         """Returns the Dataset for training, and the callbacks that it needs.
 
         Args:
           input_fn: an `InputFn`, or a legacy input function.
           model_dir: where the position of an `InputFn` is kept; None begins with its first row.
+          context: the InputContext of a strategy of several replicas.
         """
         continuing = None if model_dir is None else _continuing(input_fn, self._params)
         if model_dir is not None and continuing is not None:
             position = PositionCallback(continuing, model_dir)
-            return self.fitted(position.dataset(), "train"), [position]
-        return self.fitted(self._dataset(input_fn, "train"), "train"), []
+            return self.fitted(position.dataset(context), "train"), [position]
+        return self.fitted(self._dataset(input_fn, "train", context), "train"), []
 
     def evaluation(self, input_fn: Any, steps: int | None) -> tf.data.Dataset:
         """Returns the Dataset for one evaluation of at most `steps` batches.
@@ -125,13 +128,15 @@ class Batches:
             return tf.reshape(tf.cast(batch[0][self._weight_column], tf.float32), [-1])
         return batch[2] if len(batch) > 2 else None
 
-    def _dataset(self, input_fn: Any, mode: str) -> tf.data.Dataset:
-        return to_dataset(input_fn, mode, params=self._params, config=self._config)
+    def _dataset(self, input_fn: Any, mode: str, context: Any = None) -> tf.data.Dataset:
+        return to_dataset(
+            input_fn, mode, params=self._params, config=self._config, input_context=context
+        )
 
 
-def _continuing(input_fn: Any, params: Mapping[str, Any] | None) -> InputFn | None:
+def _continuing(input_fn: Any, params: Mapping[str, Any] | None) -> StagedInputFn | None:
     """Returns the InputFn whose training goes on at its position; None for what starts over."""
-    if not isinstance(input_fn, InputFn) or input_fn.options.position == "restart":
+    if not isinstance(input_fn, StagedInputFn) or input_fn.options.position == "restart":
         return None
     request = input_fn.request("train", params)
     if request.mode_blind:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import glob
 import json
 import os
+import tempfile
 from collections.abc import Callable
 
 import tensorflow as tf
 
 from migration.loop.timing import Clock
 
-__all__ = ["CheckpointFolder", "step_of"]
+__all__ = ["CheckpointFolder", "UnkeptCheckpoints", "step_of"]
 
 
 class CheckpointFolder:
@@ -79,6 +80,19 @@ class CheckpointFolder:
         with open(f"{state}.tmp", "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
         os.replace(f"{state}.tmp", state)
+
+
+class UnkeptCheckpoints(CheckpointFolder):
+    """Those of a worker that is not the chief: it restores what the chief wrote, and keeps nothing.
+
+    It writes nevertheless, since variables that differ from worker to worker are read together.
+    """
+
+    def write(self, step: int, write: Callable[[str], None]) -> str:
+        """Writes the checkpoint of `step` to a folder that is removed at once."""
+        with tempfile.TemporaryDirectory(prefix="migration-worker-") as folder:
+            write(os.path.join(folder, "part"))
+        return os.path.join(self.folder, f"model.ckpt-{step}")
 
 
 def step_of(prefix: str) -> int:

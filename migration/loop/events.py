@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["EventFolders"]
+__all__ = ["EventFolders", "NoEvents"]
 
 v1 = tf.compat.v1
 
@@ -62,3 +62,13 @@ class EventFolders:
                 path = os.path.join(self._model_dir, folder)
                 self._writers[folder] = v1.summary.FileWriter(path)
         return self._writers[folder]
+
+
+class NoEvents(EventFolders):
+    """Those of a worker that is not the chief."""
+
+    def start(self, step: int) -> None:
+        """Does nothing."""
+
+    def write(self, folder: str, values: Mapping[str, float], step: int) -> None:
+        """Does nothing."""

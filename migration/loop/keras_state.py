@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from estimator_io.errors import OptionError, SourceError
 
-__all__ = ["KerasState", "updates_of"]
+__all__ = ["KerasState", "create_slots", "updates_of"]
 
 _DESCRIPTION = "description/.ATTRIBUTES/py_state"
 
@@ -34,7 +34,7 @@ class KerasState:
         self.model = model
         strategy = getattr(model, "distribute_strategy", None)
         with strategy.scope() if strategy is not None else contextlib.nullcontext():
-            _create_slots(model.optimizer, model.trainable_variables)
+            create_slots(model.optimizer, model.trainable_variables)
         self._held: tuple[str, int] | None = None  # a checkpoint, and the step it was made at
         self._description = _Description(model)
         self._checkpoint = tf.train.Checkpoint(
@@ -122,7 +122,8 @@ def _require_ready(model: Any) -> None:
         )
 
 
-def _create_slots(optimizer: Any, variables: Any) -> None:
+def create_slots(optimizer: Any, variables: Any) -> None:
+    """Makes the variables that a Keras optimizer keeps for each of the model's, where none are."""
     if not hasattr(optimizer, "build"):
         optimizer._create_all_weights(variables)  # tf.keras.optimizers.legacy
     elif not getattr(optimizer, "built", getattr(optimizer, "_built", False)):
@@ -153,8 +154,8 @@ def _require_same(expected: str, prefix: str) -> None:
         raise SourceError(
             f"The checkpoint {prefix!r} was not written by migration.train_and_evaluate for a Keras"
             f" model. Received: {sorted(reader.get_variable_to_shape_map())[:3]}… To go on from an"
-            " Estimator's checkpoint take a migration.ModelFnModel; otherwise give another"
-            " model_dir."
+            " Estimator's checkpoint call migration.load_estimator_weights(model, checkpoint) and"
+            " give another model_dir, or take a migration.ModelFnModel."
         )
     found = reader.get_tensor(_DESCRIPTION).decode()
     pairs = itertools.zip_longest(found.split("\n"), expected.split("\n"), fillvalue="nothing")

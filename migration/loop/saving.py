@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import OptionError
+from migration.distribution.workers import Workers
 from migration.loop.checkpoints import CheckpointFolder
 from migration.loop.evaluation import CheckpointListener
 from migration.loop.keras_state import KerasState
@@ -38,6 +39,7 @@ class CheckpointCallback(_Callback):
       folder: where checkpoints are kept.
       timer: says when one is due.
       listeners: told of each checkpoint, in this order.
+      workers: that train together: the chief's timer counts, and any listener may end training.
     """
 
     def __init__(
@@ -46,12 +48,14 @@ class CheckpointCallback(_Callback):
         folder: CheckpointFolder,
         timer: Timer,
         listeners: Sequence[CheckpointListener],
+        workers: Workers,
     ) -> None:
         super().__init__()
         self._state = state
         self._folder = folder
         self._timer = timer
         self._listeners = listeners
+        self._workers = workers
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Writes the checkpoint that training begins with."""
@@ -66,7 +70,10 @@ class CheckpointCallback(_Callback):
         """Writes a checkpoint where one is due; a listener may end training."""
         del batch, logs
         step = self._state.global_step
-        if self._timer.due(step):
+        due = self._timer.due(step)
+        if not self._timer.counts_steps:
+            due = self._workers.any(due and self._workers.is_chief)
+        if due:
             self._timer.trigger(step)
             if self._save(step):
                 self.model.stop_training = True
@@ -86,4 +93,4 @@ class CheckpointCallback(_Callback):
         self._folder.write(step, self._state.save)
         # Each listener is told, also after one has asked to stop.
         asked = [listener.after_save(NoSession(), step) for listener in self._listeners]
-        return any(asked)
+        return self._workers.any(any(asked))

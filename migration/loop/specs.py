@@ -75,8 +75,8 @@ def nothing_to_do(train_spec: Any, step: int, model_dir: str) -> bool:
     if train_spec.max_steps is None or step < train_spec.max_steps:
         return False
     _log.warning(
-        "nothing to do: max_steps=%d, and the newest checkpoint in %r is of step %d. Raise"
-        " max_steps to train on.",
+        "nothing to do: max_steps=%d, and training in %r stands at step %d. Raise max_steps to"
+        " train on.",
         train_spec.max_steps,
         model_dir,
         step,

@@ -6,7 +6,14 @@ from typing import Any
 
 from estimator_io.errors import OptionError
 
-__all__ = ["is_evaluator", "require_local", "training_tasks"]
+__all__ = ["is_evaluator", "require_local", "require_trainable", "training_tasks"]
+
+_IN_STEP = (
+    "Take tf.distribute.MultiWorkerMirroredStrategy: TF_CONFIG with tasks of the types 'chief' and"
+    " 'worker' alone, the model built under migration.run_config_to_strategy(config).scope(), and"
+    " an 'evaluator' besides if checkpoints are to be evaluated. Or keep the Estimator"
+    " (estimator_io.compat)."
+)
 
 
 def is_evaluator(config: Any) -> bool:
@@ -21,8 +28,39 @@ def training_tasks(config: Any) -> dict[str, int]:
     return {job: len(tasks) for job, tasks in jobs.items() if job != "evaluator"}
 
 
+def require_trainable(config: Any, workers: int) -> None:
+    """Refuses a task that the loop over fit has no work for.
+
+    Args:
+      config: the RunConfig.
+      workers: that train the model in step.
+
+    Raises:
+      OptionError: naming the task and the jobs of its cluster, and what to use.
+    """
+    tasks = training_tasks(config)
+    if sum(tasks.values()) <= 1:
+        return
+    task = f"the task {config.task_type!r} of a TF_CONFIG with {tasks}"
+    if "ps" in tasks:
+        raise OptionError(
+            "train_and_evaluate over fit does not train with parameter servers, whose workers take"
+            f" steps of their own. Received: {task}. {_IN_STEP}"
+        )
+    if "master" in tasks:
+        raise OptionError(
+            "A 'master' would evaluate while the workers wait for its next step. Received:"
+            f" {task}. Call the task 'chief', and start one of type 'evaluator'."
+        )
+    if workers != sum(tasks.values()):
+        raise OptionError(
+            f"The model was not built for several workers. Received: {task}, and a model of"
+            f" {workers} worker{'s' * (workers > 1)}. {_IN_STEP}"
+        )
+
+
 def require_local(config: Any) -> None:
-    """Refuses a cluster of several training tasks.
+    """Refuses a cluster of several training tasks, for a ModelFnModel.
 
     Raises:
       OptionError: naming its jobs, and what to use.
@@ -30,8 +68,8 @@ def require_local(config: Any) -> None:
     tasks = training_tasks(config)
     if sum(tasks.values()) > 1:
         raise OptionError(
-            f"train_and_evaluate trains in one process. Received: a TF_CONFIG with {tasks}. For"
-            " several workers build the model under migration.run_config_to_strategy(config)"
-            ".scope() and call model.fit(**migration.fit_arguments(…)); a task of type 'evaluator'"
-            " may run train_and_evaluate."
+            f"A ModelFnModel trains in one process. Received: the task {config.task_type!r} of a"
+            f" TF_CONFIG with {tasks}. Keep tf.estimator.train_and_evaluate for the cluster"
+            " (estimator_io.compat), or port the model to Keras. A task of type 'evaluator' may"
+            " run migration.train_and_evaluate."
         )

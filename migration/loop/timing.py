@@ -39,6 +39,11 @@ class Timer:
         self.last_step: int | None = None
         self._last_time = 0.0
 
+    @property
+    def counts_steps(self) -> bool:
+        """Whether the step alone says when it is due, so that all workers see it alike."""
+        return self._every_secs is None
+
     def due(self, step: int) -> bool:
         """Whether to trigger at `step`; the first time always."""
         if self.last_step is None:

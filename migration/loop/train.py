@@ -11,11 +11,15 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io.errors import ModeError, OptionError
+from estimator_io.pipeline.shards import replicas_of
+from migration.distribution.replicas import distributed
+from migration.distribution.together import KeptCount, StopTogether
+from migration.distribution.workers import Workers
 from migration.fitting.batches import Batches
-from migration.loop.checkpoints import CheckpointFolder, step_of
+from migration.loop.checkpoints import CheckpointFolder, UnkeptCheckpoints
 from migration.loop.evaluation import Evaluation, Evaluator
 from migration.loop.evaluator_task import evaluate_until
-from migration.loop.events import EventFolders
+from migration.loop.events import EventFolders, NoEvents
 from migration.loop.hooks import callbacks_of, saver_hook_of
 from migration.loop.keras_estimator import KerasEstimator
 from migration.loop.keras_state import KerasState
@@ -28,7 +32,7 @@ from migration.loop.specs import (
     nothing_to_do,
     saving_times,
 )
-from migration.loop.tasks import is_evaluator, require_local
+from migration.loop.tasks import is_evaluator, require_trainable
 from migration.loop.timing import Clock, Timer
 from migration.model_fn.model import ModelFnModel
 from migration.strategies import require_strategy
@@ -36,6 +40,8 @@ from migration.strategies import require_strategy
 __all__ = ["train_and_evaluate"]
 
 _log = logging.getLogger("estimator_io")
+# Steps of a distributed Dataset that its end or a hook ends.
+_ENDLESS = 2**31 - 1
 
 
 def train_and_evaluate(
@@ -63,7 +69,8 @@ def train_and_evaluate(
     Hooks become callbacks (`to_callback`); saving listeners are told of checkpoints, without a
     session. Scalars are written to model_dir, `eval` and `eval_NAME`. In a task of type "evaluator"
     (TF_CONFIG) nothing is trained: what another process writes to model_dir is evaluated, after
-    `start_delay_secs`, until max_steps.
+    `start_delay_secs`, until max_steps. Several workers (MultiWorkerMirroredStrategy) train in
+    step, the chief writes, and only an evaluator evaluates.
 
     Example:
       >>> import migration, numpy as np, tempfile, tensorflow as tf
@@ -99,7 +106,8 @@ def train_and_evaluate(
     Returns:
       (metrics, exports) of the last evaluation, as tf.estimator.train_and_evaluate returns them:
       metrics by name with "global_step", and what each exporter returned. (None, None) where
-      max_steps was reached before. For a list of EvalSpecs, two dicts by name.
+      max_steps was reached before, and in each of several workers. For a list of EvalSpecs, two
+      dicts by name.
 
     Raises:
       OptionError: specs, config and model contradict each other.
@@ -152,15 +160,17 @@ class _KerasLoop:
         if not config.model_dir:
             _log.warning("no model_dir in the config: checkpoints go to %s", model_dir)
         self._model, self._config, self._clock = model, config, clock
+        self._workers = Workers(model.distribute_strategy)
+        chief = self._workers.is_chief
         self._batches = batches
         self._state = KerasState(model)
-        self._folder = CheckpointFolder(
+        self._folder = (CheckpointFolder if chief else UnkeptCheckpoints)(
             model_dir,
             keep_max=config.keep_checkpoint_max,
             keep_every_n_hours=config.keep_checkpoint_every_n_hours,
             clock=clock,
         )
-        self.events = EventFolders(model_dir)
+        self.events = (EventFolders if chief else NoEvents)(model_dir)
         self._estimator = KerasEstimator(
             self._state,
             self._folder,
@@ -179,23 +189,24 @@ class _KerasLoop:
         if is_evaluator(self._config):
             evaluate_until(train_spec.max_steps, evaluations, self._clock)
             return evaluations
-        require_local(self._config)
+        require_trainable(self._config, self._workers.count)
         newest = self._folder.newest()
         if newest is not None:
             self._state.restore(newest)
-        if not nothing_to_do(train_spec, step_of(newest) if newest else 0, self._folder.folder):
+        self._workers.require_same_step(self._state.global_step, self._folder.folder)
+        if not nothing_to_do(train_spec, self._state.global_step, self._folder.folder):
             self._fit(train_spec, Evaluator(evaluations, self._clock), callbacks)
         return evaluations
 
     def _fit(self, train_spec: Any, evaluator: Evaluator, callbacks: Sequence[Any]) -> None:
         config, clock = self._config, self._clock
-        dataset, positions = self._batches.train(train_spec.input_fn, self._folder.folder)
         saver = saver_hook_of(train_spec.hooks, self._folder.folder)
         saving = CheckpointCallback(
             self._state,
             self._folder,
             Timer(clock, **saving_times(config, saver)),
-            [*(saver._listeners if saver else ()), *(train_spec.saving_listeners or ()), evaluator],
+            self._listeners(saver, train_spec, evaluator),
+            self._workers,
         )
         reporting = ReportingCallback(
             self._state,
@@ -205,20 +216,55 @@ class _KerasLoop:
             clock=clock,
         )
         hooks = callbacks_of(hook for hook in train_spec.hooks or () if hook is not saver)
+        asking = [*hooks, *callbacks]
+        together = [StopTogether(self._workers)] if asking and self._workers.count > 1 else []
+        data, positions = self._data(train_spec)
         # The Estimator saves before it asks the hooks of the user; they may then stop.
-        in_order = [saving, reporting, *positions, *hooks, *callbacks]
-        self._model.fit(
-            self._limited(dataset, train_spec.max_steps),
-            callbacks=in_order,
-            shuffle=False,
-            verbose=0,
-        )
+        in_order = [saving, reporting, *positions, *asking, *together]
+        if "steps_per_epoch" in data:
+            in_order.insert(0, KeptCount())
+        self._model.fit(**data, callbacks=in_order, shuffle=False, verbose=0)
 
-    def _limited(self, dataset: tf.data.Dataset, max_steps: int | None) -> tf.data.Dataset:
+    def _listeners(self, saver: Any, train_spec: Any, evaluator: Evaluator) -> list[Any]:
+        """Returns what is told of checkpoints: in one process all, of several workers the chief's.
+
+        The evaluator's evaluations would wait for workers that wait for the next step.
+        """
+        if not self._workers.is_chief:
+            return []
+        given = [*(saver._listeners if saver else ()), *(train_spec.saving_listeners or ())]
+        if self._workers.count > 1:
+            _log.info("checkpoints are evaluated by the task of type 'evaluator', if there is one")
+            return given
+        return [*given, evaluator]
+
+    def _data(self, train_spec: Any) -> tuple[dict[str, Any], list[Any]]:
+        """Returns x, and steps_per_epoch where Keras must be told, with the callbacks of the data.
+
+        Keras cannot ask for the length of a distributed Dataset.
+        """
+        positions: list[Any] = []
+        steps = None
+        if train_spec.max_steps is not None:
+            steps = train_spec.max_steps - self._state.global_step
+
+        def make(context: Any) -> tf.data.Dataset:
+            folder = self._folder.folder
+            dataset, positions[:] = self._batches.train(train_spec.input_fn, folder, context)
+            return self._limited(dataset, steps, replicas_of(context))
+
+        x = distributed(self._model, make)
+        if isinstance(x, tf.data.Dataset):
+            return {"x": x}, positions
+        length = _ENDLESS if steps is None else steps * self._state.batches_per_step
+        return {"x": x, "steps_per_epoch": length}, positions
+
+    def _limited(
+        self, dataset: tf.data.Dataset, steps: int | None, replicas: int
+    ) -> tf.data.Dataset:
         """Returns the Dataset that ends with the last step, whatever Keras makes of its length."""
-        if max_steps is not None:
-            steps = max_steps - self._state.global_step
-            dataset = dataset.take(steps * self._state.batches_per_step)
+        if steps is not None:
+            dataset = dataset.take(steps * self._state.batches_per_step * replicas)
         if int(dataset.cardinality()) == tf.data.INFINITE_CARDINALITY:
             # Keras asks for steps_per_epoch where it knows that data is endless; a hook will stop.
             dataset = dataset.filter(lambda *_: True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,17 +12,19 @@ import tensorflow as tf
 from estimator_io.errors import ModeError, NoDataError, OptionError
 from migration.model_fn.ahead import StepsAhead
 from migration.model_fn.engine import Engine
+from migration.model_fn.estimator_methods import EstimatorMethods, GlobalStep
 from migration.model_fn.feeding import spec_of
+from migration.model_fn.inputs import Inputs
 from migration.model_fn.stepping import Ended
 
-__all__ = ["GlobalStep", "ModelFnModel"]
+__all__ = ["ModelFnModel"]
 
 # Not known to the type checker, since TensorFlow loads Keras lazily.
 _Model: Any = tf.keras.Model
 _Callback: Any = tf.keras.callbacks.Callback
 
 
-class ModelFnModel(_Model):
+class ModelFnModel(EstimatorMethods, _Model):
     """A keras.Model that trains, evaluates and predicts by the legacy `model_fn` it was given.
 
     Nothing is translated: behind `fit`, `evaluate` and `predict` the real Estimator runs in its own
@@ -105,7 +106,7 @@ class ModelFnModel(_Model):
             warm_start_from=warm_start_from,
             hooks=hooks,
         )
-        self._inputs = _Inputs()
+        self._inputs = Inputs()
         self._losses: list[float] = []
         self._ahead = StepsAhead({}, False)
         self._evaluation_name: str | None = None
@@ -247,98 +248,6 @@ class ModelFnModel(_Model):
         """Adds a SessionRunHook to this call of `fit`, before its first step; callbacks do so."""
         self._engine.attach(hook)
 
-    # -- what the Estimator has ------------------------------------------------------------------
-
-    @property
-    def estimator(self) -> Any:
-        """The Estimator that is driven, for what it alone can do, such as `export_saved_model`."""
-        return self._engine.estimator
-
-    @property
-    def model_dir(self) -> str:
-        """The folder of checkpoints and event files."""
-        return self._engine.model_dir
-
-    @property
-    def global_step(self) -> int:
-        """The steps that the model was trained for."""
-        return self._engine.global_step
-
-    def get_variable_names(self) -> list[str]:
-        """Returns the names of the variables of the graph; none before training."""
-        return list(self._engine.values())
-
-    def get_variable_value(self, name: str) -> np.ndarray:
-        """Returns the value of the variable `name`.
-
-        Raises:
-          OptionError: there is no such variable.
-        """
-        values = self._engine.values()
-        if name not in values:
-            raise OptionError(
-                f"There is no variable {name!r}. Expected: one of"
-                f" {', '.join(values) or 'those that training makes'}."
-            )
-        return values[name]
-
-    def get_weights(self) -> list[np.ndarray]:
-        """Returns the values of all variables, slots and global step too, by name in order."""
-        return list(self._engine.values().values())
-
-    def set_weights(self, weights: Iterable[np.ndarray]) -> None:
-        """Gives the variables the values that `get_weights` returned, while fit runs.
-
-        Raises:
-          OptionError: fit does not run; `load_weights` takes a checkpoint at any time.
-        """
-        self._engine.assign(weights)
-
-    def save_weights(self, filepath: Any, overwrite: bool = True, **_: Any) -> None:
-        """Writes an Estimator checkpoint of the prefix `filepath`: variables, slots, global step.
-
-        Raises:
-          OptionError: it is there and `overwrite` is False.
-          NoDataError: nothing was trained yet.
-        """
-        prefix = os.fspath(filepath)
-        if not overwrite and os.path.exists(prefix + ".index"):
-            raise OptionError(
-                f"The checkpoint {prefix!r} exists. Give overwrite=True to replace it."
-            )
-        self._engine.copy_to(prefix)
-
-    def load_weights(self, filepath: Any, **_: Any) -> None:
-        """Goes on from an Estimator checkpoint of the same model_fn.
-
-        Args:
-          filepath: its prefix, as `tf.train.latest_checkpoint` returns it.
-
-        Raises:
-          SourceError: there is no such checkpoint, or no Estimator wrote it.
-        """
-        self._engine.load(os.fspath(filepath))
-
-    def export_saved_model(
-        self, export_dir_base: str, serving_input_receiver_fn: Callable[[], Any], **kwargs: Any
-    ) -> str:
-        """Writes a SavedModel with the model_fn's export_outputs as signatures.
-
-        Args:
-          export_dir_base: the folder in which a folder named by the time is made.
-          serving_input_receiver_fn: as `Estimator.export_saved_model` takes it; an `InputFn` has
-            one.
-          **kwargs: as `Estimator.export_saved_model` takes them.
-
-        Returns:
-          The folder of the SavedModel.
-        """
-        self._engine.save()
-        path = self.estimator.export_saved_model(
-            export_dir_base, serving_input_receiver_fn, **kwargs
-        )
-        return path.decode() if isinstance(path, bytes) else path
-
     # -- what has no meaning here ----------------------------------------------------------------
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
@@ -367,49 +276,6 @@ class ModelFnModel(_Model):
         """Refuses: a model_fn has no forward pass of its own."""
         del args, kwargs
         raise OptionError("A ModelFnModel cannot be called like a layer. Use predict(…).")
-
-
-class GlobalStep:
-    """Stands where Keras has an optimizer, for callbacks that ask how far training is.
-
-    Args:
-      engine: the Estimator that counts.
-    """
-
-    built = True
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    @property
-    def iterations(self) -> Any:
-        """The global step, int64 scalar."""
-        return tf.constant(self._engine.global_step, tf.int64)
-
-
-class _Inputs:
-    """Input functions, and the Datasets that stand for them in the loops of Keras."""
-
-    def __init__(self) -> None:
-        self.current: dict[str, Any] = {}
-        self._functions: list[tuple[Any, Callable[..., Any]]] = []
-
-    def stand_in(self, data: Any) -> Any:
-        """Returns `data`, or for an input function a Dataset of unknown length, never read."""
-        if data is None or not callable(data):
-            return data
-        endless = tf.data.Dataset.range(2**62).filter(lambda _: True)
-        self._functions.append((endless, data))
-        return endless
-
-    def function_of(self, data: Any) -> Callable[..., Any] | None:
-        """Returns the input function that `data` stands for, if any."""
-        return next((function for known, function in self._functions if known is data), None)
-
-    def forget(self) -> None:
-        """Drops what the last loop used."""
-        self.current.clear()
-        self._functions.clear()
 
 
 class _CallPerEpoch(_Callback):

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.cpu import tree_seconds
 from benchmarks.loaders import measure as measuring
 from benchmarks.loaders.__main__ import main
 from benchmarks.loaders.cases import CASES, LOADERS, QUICK
-from benchmarks.loaders.cpu import tree_seconds
 from benchmarks.loaders.loader_process import Reading, first_rows, read_for
 from benchmarks.loaders.results import CaseResult, Difference
 from benchmarks.loaders.tables import render
@@ -145,7 +145,7 @@ def test_an_unknown_case_is_refused():
 def test_loaders_end_with_a_killed_benchmark():
     program = (
         "import subprocess, sys, os, signal\n"
-        "from benchmarks.loaders.processes import Guard\n"
+        "from benchmarks.standing import Guard\n"
         "with Guard() as guard:\n"
         "    child = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
         "    guard.watch(child.pid)\n"

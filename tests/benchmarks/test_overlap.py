@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from benchmarks.overlap.__main__ import main
 from benchmarks.overlap.cases import QUICK
+from tests import forks
 
 pytest.importorskip("soundfile")
 
@@ -20,8 +19,7 @@ _ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def quick_run(tmp_path_factory):
     path = tmp_path_factory.mktemp("overlap") / "results.json"
-    command = [sys.executable, "-m", "benchmarks.overlap", "--quick", "--json", str(path)]
-    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
+    done = forks.run(["-m", "benchmarks.overlap", "--quick", "--json", path])
     assert done.returncode == 0, done.stderr
     return path, done
 

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
@@ -11,20 +9,14 @@ from benchmarks.resume import rounds
 from benchmarks.resume.__main__ import main
 from benchmarks.resume.cases import CASES
 from benchmarks.resume.training import append
-from tests.conftest import ROOT
+from tests import forks
 
 
 @pytest.mark.timeout(600)  # forty processes, one after the other
 def test_training_killed_at_twenty_points_trains_on_the_rows_of_an_uninterrupted_one(tmp_path):
     log = tmp_path / "rounds.jsonl"
-    command = [sys.executable, "-m", "benchmarks.resume", "--kills", "20", "--log", str(log)]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        timeout=580,
-    )
+    words = ["-m", "benchmarks.resume", "--kills", "20", "--log", log]
+    done = forks.run(words, timeout=580)
     assert done.returncode == 0, done.stdout + done.stderr
     outcomes = [json.loads(line) for line in log.read_text().splitlines()]
     assert sum(outcome["kills"] for outcome in outcomes) == 20

@@ -1,14 +1,11 @@
 """The benchmarks of the service and the device, as far as they run without one."""
 
 import collections
-import os
-import subprocess
-import sys
 
 import pytest
 
 from benchmarks import service_faults
-from tests.conftest import ROOT
+from tests import forks
 
 
 @pytest.mark.parametrize(
@@ -25,13 +22,6 @@ def test_promises_are_checked_on_the_rows(sharding, rows, kept):
 
 
 def test_without_a_gpu_its_benchmark_says_so():
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.gpu_overlap"],
-        capture_output=True,
-        text=True,
-        timeout=200,
-        cwd=ROOT,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
-    )
+    done = forks.run(["-m", "benchmarks.gpu_overlap"])
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "no GPU"

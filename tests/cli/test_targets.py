@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import textwrap
 
 import pytest
 import tensorflow as tf
@@ -161,3 +162,57 @@ def test_specs_stand_for_their_input_fn(folder):
     evaluation = load_input_call("target_module:eval_spec")
     assert (train.input_fn, train.mode, train.steps) == (read, "train", 7)
     assert (evaluation.mode, evaluation.name, evaluation.steps) == ("eval", "eval_test", None)
+
+
+TRAINS = {
+    "estimator": """
+        import shutil
+        import tensorflow as tf
+        def input_fn():
+            return tf.data.Dataset.range(3)
+        try:
+            shutil.rmtree("kept")
+            tf.estimator.Estimator(lambda features: None, "model_dir").train(input_fn)
+        except Exception:
+            pass
+        open("trained", "w")
+        """,
+    "specs": """
+        import tensorflow.compat.v1 as tf
+        estimator = tf.estimator.Estimator(lambda features: None, "model_dir")
+        spec = tf.estimator.TrainSpec(lambda: None), tf.estimator.EvalSpec(lambda: None)
+        tf.estimator.train_and_evaluate(estimator, *spec)
+        """,
+    "app": "from absl import app\napp.run(lambda _: open('trained', 'w'))\n",
+    "v1_app": "import tensorflow as tf\ntf.compat.v1.app.run(lambda _: open('trained', 'w'))\n",
+    "fit": """
+        import tensorflow as tf
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        model.fit(tf.zeros([2, 1]), tf.zeros([2, 1]), verbose=0)
+        open("trained", "w")
+        """,
+}
+
+
+@pytest.mark.parametrize("how", TRAINS)
+def test_a_module_that_trains_when_it_is_imported_is_stopped_before(folder, how):
+    (folder / "kept").mkdir()
+    path = folder / f"target_{how}.py"
+    path.write_text(textwrap.dedent(TRAINS[how]))
+    with pytest.raises(OptionError, match=rf"target_{how}\.py:\d+, as soon as") as found:
+        load_target(f"target_{how}:input_fn")
+    assert "if __name__ == '__main__':" in str(found.value)
+    assert (folder / "kept").is_dir()
+    assert not (folder / "trained").exists()
+    assert not (folder / "model_dir").exists()
+
+
+def test_what_was_stopped_while_importing_works_afterwards(folder):
+    from absl import app
+
+    before = app.run, tf.keras.Model.fit
+    (folder / "target_app.py").write_text(TRAINS["app"])
+    with pytest.raises(OptionError):
+        load_target("target_app:main")
+    assert (app.run, tf.keras.Model.fit) == before

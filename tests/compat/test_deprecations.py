@@ -6,7 +6,7 @@ import pytest
 
 from estimator_io.compat import deprecations
 from estimator_io.compat.journal import Journal
-from tests.compat.children import python
+from tests.compat.children import forked
 from tests.compat.conftest import needs_layer
 
 MESSAGE = "From %s: %s (from %s) is deprecated and will be removed %s.\nInstructions:\n%s"
@@ -77,7 +77,7 @@ def test_the_environment_can_ask_for_the_warnings(
 
 @needs_layer
 def test_training_logs_one_line_about_deprecation_by_default() -> None:
-    result = python("-c", TRAIN.format(options=""))
+    result = forked("-c", TRAIN.format(options=""))
     assert result.returncode == 0, result.stderr
     assert result.stderr.count("Deprecation warnings about tf.estimator are hidden") == 1
     assert "tensorflow_estimator" not in result.stderr
@@ -86,6 +86,6 @@ def test_training_logs_one_line_about_deprecation_by_default() -> None:
 
 @needs_layer
 def test_the_flag_brings_the_warnings_back() -> None:
-    result = python("-c", TRAIN.format(options="deprecation_warnings=True"))
+    result = forked("-c", TRAIN.format(options="deprecation_warnings=True"))
     assert "are hidden" not in result.stderr
     assert result.stderr.count("Use tf.keras instead") > 5

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.compat.children import ROOT, facts
+from tests import forks
+from tests.compat.children import forked_facts
 
 SECONDS = 120
 
@@ -68,7 +67,7 @@ facts["canned"] = train(mirrored(), canned=True)
 
 @pytest.fixture(scope="module")
 def strategies() -> Any:
-    return facts(STRATEGIES)
+    return forked_facts(STRATEGIES)
 
 
 def test_one_device_strategy_trains_as_no_strategy_does(strategies: Any) -> None:
@@ -130,33 +129,30 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("cluster")
     addresses = [f"localhost:{port}" for port in free_ports(3)]
     jobs = dict(zip(("chief", "worker", "ps"), ([address] for address in addresses), strict=True))
-    processes: dict[str, subprocess.Popen[str]] = {}
+    processes: dict[str, forks.Program] = {}
     try:
         for task in ("ps", "chief", "worker", "evaluator"):
             tf_config = {"cluster": jobs, "task": {"type": task, "index": 0}}
             processes[task] = start_task(folder, tf_config)
-        finished = ("chief", "worker", "evaluator")
-        return {task: processes[task].communicate(timeout=SECONDS)[0] for task in finished}
+        for task in ("chief", "worker", "evaluator"):
+            processes[task].wait(SECONDS)
+        return {task: (folder / f"{task}.txt").read_text() for task in processes}
     finally:
         for process in processes.values():
             process.kill()
             process.wait()
 
 
-def start_task(folder: Path, tf_config: dict[str, Any]) -> subprocess.Popen[str]:
+def start_task(folder: Path, tf_config: dict[str, Any]) -> forks.Program:
     environment = {
         **os.environ,
-        "PYTHONPATH": str(ROOT),
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "TF_CONFIG": json.dumps(tf_config),
     }
-    return subprocess.Popen(
-        [sys.executable, "-c", CLUSTER_TASK, str(folder)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    with open(folder / f"{tf_config['task']['type']}.txt", "a") as printed:
+        return forks.start(
+            ["-c", CLUSTER_TASK, folder / "model"], env=environment, streams=(printed, printed)
+        )
 
 
 @pytest.mark.parametrize(
@@ -172,6 +168,6 @@ def test_chief_and_worker_train_one_model_that_the_evaluator_sees(
     cluster: dict[str, str], tf: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = next(tmp_path_factory.getbasetemp().glob("cluster*"))
-    assert float(tf.train.load_variable(str(folder), "w")) == pytest.approx(2.0, abs=0.05)
-    assert int(tf.train.load_variable(str(folder), "global_step")) >= 60
-    assert list((folder / "eval").glob("events.*"))
+    assert float(tf.train.load_variable(str(folder / "model"), "w")) == pytest.approx(2.0, abs=0.05)
+    assert int(tf.train.load_variable(str(folder / "model"), "global_step")) >= 60
+    assert list((folder / "model" / "eval").glob("events.*"))

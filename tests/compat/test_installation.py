@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.compat.children import facts
+from tests.compat.children import facts, forked_facts
 from tests.compat.conftest import needs_layer
 
 AFTER_TENSORFLOW = """
@@ -134,7 +134,7 @@ def test_install_mends_an_import_of_tensorflow_estimator_that_failed_before() ->
 
 
 def test_with_v2_behaviour_disabled_an_estimator_trains() -> None:
-    found = facts("""
+    found = forked_facts("""
         import estimator_io.compat, tempfile
         import tensorflow.compat.v1 as tf
         estimator_io.compat.install()

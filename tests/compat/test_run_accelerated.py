@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compat.children import python
+from tests.compat.children import forked
 from tests.conftest import ROOT
 
 SCRIPT = str(ROOT / "examples" / "legacy_pictures.py")
@@ -29,7 +29,7 @@ estimator.{call}
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    done = python("-m", "estimator_io.cli.main", "run", *arguments, CUDA_VISIBLE_DEVICES="-1")
+    done = forked("-m", "estimator_io.cli.main", "run", *arguments, CUDA_VISIBLE_DEVICES="-1")
     return done.returncode, done.stdout, done.stderr
 
 

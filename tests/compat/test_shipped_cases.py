@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.compat import shipped_cases
-from tests.compat.children import python
+from tests.compat.children import forked
 
 STORED = json.loads(shipped_cases.STORED.read_text())
 
@@ -21,7 +21,7 @@ def test_the_stored_results_come_from_2_15_and_hold_both_apis() -> None:
 
 @pytest.mark.parametrize("version", ["1", "2"])
 def test_the_cases_of_the_wheel_end_as_on_tensorflow_2_15(version: str) -> None:
-    result = python("-m", "tests.compat.shipped_cases", version, timeout=280)
+    result = forked("-m", "tests.compat.shipped_cases", version, timeout=280)
     assert result.returncode == 0, result.stderr[-4000:]
     found: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
     classes = {name.rpartition(".")[0] for name in STORED["results"]}

@@ -3,6 +3,7 @@
 import json
 import pathlib
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -39,22 +40,46 @@ def make(path, **options):
     return estimator_io.tfrecord_input_fn(path, SPEC, **options)
 
 
-@pytest.mark.parametrize("shuffle", [False, 5])
+@pytest.mark.parametrize(("shuffle", "cached"), [(False, False), (5, True)])
 def test_interrupted_training_sees_the_rows_of_an_uninterrupted_one(
-    recording_estimator, records, shuffle
+    recording_estimator, records, tmp_path, shuffle, cached
 ):
-    fn = make(records, shuffle=shuffle, epochs=2)
+    options = {"cache": str(tmp_path / "store")} if cached else {}
+    fn = make(records, shuffle=shuffle, epochs=2, **options)
     whole = [batch["x"].tolist() for batch in fn.dataset("train").as_numpy_iterator()]
     good = [x for x in range(20) if x not in (3, 7)]
     assert sorted(x for batch in whole for x in batch) == sorted(good * 2)
     seen = []
     for _ in range(3):
         estimator, rows = recording_estimator()
-        estimator.train(make(records, shuffle=shuffle, epochs=2), steps=5)
+        estimator.train(make(records, shuffle=shuffle, epochs=2, **options), steps=5)
         seen += rows["train"]
     assert seen == whole[:15]
     listed = pathlib.Path(estimator.model_dir, LIST_NAME).read_text().splitlines()
     assert {json.loads(line)["record"] for line in listed} == {3, 7}
+
+
+def test_interrupted_training_over_a_cache_by_index_sees_them_too(recording_estimator, tmp_path):
+    def parse(features):
+        good = tf.debugging.Assert(tf.not_equal(features["x"] % 7, 3), ["refused"])
+        with tf.control_dependencies([good]):
+            return {"x": tf.identity(features["x"])}
+
+    def source():
+        told = {"batch_size": 3, "seed": 5, "epochs": 2, "on_error": "skip"}
+        cache = str(tmp_path / "store")
+        return estimator_io.input_fn({"x": np.arange(20)}, parse=parse, cache=cache, **told)
+
+    whole = [batch["x"].tolist() for batch in source().dataset("train").as_numpy_iterator()]
+    assert sorted(x for batch in whole for x in batch) == sorted(
+        [x for x in range(20) if x % 7 != 3] * 2
+    )
+    seen = []
+    for _ in range(2):
+        estimator, rows = recording_estimator()
+        estimator.train(source(), steps=4)
+        seen += rows["train"]
+    assert seen == whole[:8]
 
 
 def test_training_that_stopped_at_a_bad_row_goes_on_skipping_but_not_back(

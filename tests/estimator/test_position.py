@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 import textwrap
 
 import numpy as np
@@ -12,7 +10,7 @@ import tensorflow as tf
 
 import estimator_io
 from estimator_io import PositionError
-from tests.conftest import ROOT
+from tests import forks
 
 
 def make(source=None, **options):
@@ -302,13 +300,7 @@ def test_reference_variables_and_a_global_step_of_behaviour_version_one(tmp_path
             print(seen)
             seen.clear()
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code).replace("FOLDER", str(tmp_path))],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        timeout=200,
-    )
+    done = forks.run(["-c", textwrap.dedent(code).replace("FOLDER", str(tmp_path))])
     assert done.returncode == 0, done.stderr
     # Two steps, the rest of the epoch, and two steps of the next one.
     expected = [*range(10), *range(8)]
@@ -354,13 +346,7 @@ def test_replicas_share_the_rows_and_their_number_may_change(tmp_path):
         train(2)
         train(2, steps=1)
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code).replace("FOLDER", str(tmp_path))],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        timeout=150,
-    )
+    done = forks.run(["-c", textwrap.dedent(code).replace("FOLDER", str(tmp_path))])
     assert done.returncode == 0, done.stderr
     expected = [
         [*range(8)],

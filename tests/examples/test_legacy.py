@@ -9,7 +9,7 @@ import re
 import pytest
 
 from estimator_io.cli import run as run_command
-from tests.compat.children import python
+from tests.compat.children import forked
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "examples" / "legacy"
@@ -59,7 +59,7 @@ def run(way, name, folder):
         text = text.replace(IMPORT, f"{IMPORT}import estimator_io\n").replace(old, new)
         path = folder / path.name
         path.write_text(text)
-    return python(
+    return forked(
         "-c", COMMAND, "run", *options, path, f"--model_dir={folder / 'model'}", PYTHONHASHSEED="0"
     )
 
@@ -91,7 +91,7 @@ for name in sys.argv[1:]:
     found[name] = [code, json.loads(out.getvalue())["input_fns"]]
 print(json.dumps(found))
 """
-    done = python("-c", code, *[f"examples/legacy/{name}.py" for name in names])
+    done = forked("-c", code, *[f"examples/legacy/{name}.py" for name in names])
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1]).values()
 

@@ -26,6 +26,9 @@ def test_each_step_gives_the_numbers_of_the_one_before(road, tmp_path, monkeypat
     third = example.step_3_model_fn(data, str(tmp_path / "3"), begin)
     np.testing.assert_allclose(third, first, rtol=1e-6)
 
+    fourth = example.step_4_loop(data, str(tmp_path / "4"), begin)
+    np.testing.assert_allclose(fourth, first, rtol=1e-4)
+
     found = example.step_5_proof(data)
     assert found.equal, found.text()
     assert found.steps == 6

@@ -1,21 +1,11 @@
 """The example that profiles an input function finds the stage and its line."""
 
-import os
-import subprocess
-import sys
-
+from tests import forks
 from tests.conftest import ROOT
 
 
 def test_it_names_the_map_that_reads_and_its_line():
-    done = subprocess.run(
-        [sys.executable, "examples/why_it_waits.py"],
-        capture_output=True,
-        text=True,
-        timeout=280,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    done = forks.run(["examples/why_it_waits.py"])
     assert done.returncode == 0, done.stderr
     lines = (ROOT / "examples" / "why_it_waits.py").read_text().splitlines()
     at = next(n for n, line in enumerate(lines, 1) if "numpy_function(read" in line)

@@ -144,3 +144,20 @@ def test_what_cannot_be_is_refused():
     floats = estimator_io.input_fn({"x": np.zeros(3)}, batch_size=1)
     with pytest.raises(SourceError, match=r"Rows of source 1 differ.*float64.*int64"):
         estimator_io.mix([rows, floats], batch_size=1)
+
+
+def test_a_mixture_of_mixtures_builds_what_is_mixed_once_more_at_each_depth_alone(monkeypatch):
+    from estimator_io.pipeline import mixture
+
+    built = []
+    monkeypatch.setattr(mixture, "mixed", lambda **kwargs: built.append(1) or real(**kwargs))
+    real = __import__("estimator_io.ops.mix", fromlist=["mixed"]).mixed
+    fn = numbers(3)
+    for at in range(6):
+        fn = estimator_io.mix([fn, numbers(10 * at, 10 * at + 3)], batch_size=4)
+    assert not built  # rows are compared by the specs that are known
+    assert sorted(values(fn("eval").as_numpy_iterator()))[-1] == 52
+    assert len(built) <= 3 * 6
+    other = estimator_io.input_fn({"y": np.arange(3)}, batch_size=1)
+    with pytest.raises(SourceError, match="Rows of source 1 differ"):
+        estimator_io.mix([fn, other], batch_size=1)

@@ -2,8 +2,6 @@
 
 import io
 import logging
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -15,8 +13,8 @@ import migration
 from estimator_io import compat
 from estimator_io.errors import OptionError
 from estimator_io.hooks.step_times import StepTimes
-from estimator_io.hooks.step_watcher import Step
-from tests.conftest import ROOT
+from estimator_io.hooks.steps import Steps
+from tests import forks
 
 v1 = tf.compat.v1
 
@@ -212,6 +210,11 @@ def test_a_trace_is_written_around_the_chosen_steps(way, tmp_path):
     tf.profiler.experimental.stop()
 
 
+def one(seconds, waiting):
+    """One step; waiting is None where it was not seen."""
+    return Steps(np.array([waiting], float), np.array([seconds]), np.array([1]))
+
+
 def told_once(steps, **options):
     """What is logged about steps of (seconds, waiting)."""
     monitor = estimator_io.InputMonitor(stream=io.StringIO(), **options)
@@ -223,7 +226,7 @@ def told_once(steps, **options):
     try:
         monitor.began(0, None)
         for seconds, waiting in steps:
-            monitor.after_step(Step(seconds, waiting, 1, lambda: None))
+            monitor.after_steps(one(seconds, waiting))
         monitor.ended()
     finally:
         logger.removeHandler(handler)
@@ -247,7 +250,7 @@ def test_one_line_at_the_end_tells_share_and_percentiles():
     monitor = estimator_io.InputMonitor(stream=stream)
     monitor.began(0, None)
     for seconds, waiting in [(3.0, 3.0), *[(0.010, 0.001)] * 99, (0.110, 0.011)]:
-        monitor.after_step(Step(seconds, waiting, 1, lambda: None))
+        monitor.after_steps(one(seconds, waiting))
     monitor.ended()
     line = stream.getvalue()
     assert line.count("\n") == 1
@@ -257,11 +260,12 @@ def test_one_line_at_the_end_tells_share_and_percentiles():
     assert "first step 3.00 s" in line
 
 
-def test_percentiles_are_of_the_steps_last_kept_and_sums_of_all():
+@pytest.mark.parametrize("cuts", [[], [1], [3, 4], range(1, 7)])
+def test_percentiles_are_of_the_steps_last_kept_and_sums_of_all(cuts):
     times = StepTimes(keep=4)
-    times.add(9.0, 9.0)
-    for at in range(1, 7):
-        times.add(at / 10, float(at))
+    at = np.array([90.0, 1, 2, 3, 4, 5, 6])
+    for some in np.split(at, cuts):
+        times.add(some / 10, some, np.ones(len(some), int))
     np.testing.assert_allclose(times.kept(), [[0.3, 3], [0.4, 4], [0.5, 5], [0.6, 6]])
     report = times.report()
     assert report.seconds == 21
@@ -287,6 +291,139 @@ def test_the_queues_of_old_inputs_are_waited_for_too(tmp_path):
     assert monitor.report().share is not None
 
 
+def many_steps_of_a_session(monitor, steps):
+    with tf.Graph().as_default():
+        step = v1.train.create_global_step()
+        x, y = v1.data.make_one_shot_iterator(dataset(False)).get_next()
+        slope = v1.get_variable("slope", [1, 1])
+        loss = tf.reduce_mean(tf.square(tf.matmul(x, slope) - y))
+        train_op = v1.train.GradientDescentOptimizer(0.1).minimize(loss, global_step=step)
+
+        class Ask(v1.train.SessionRunHook):
+            def after_run(self, run_context, run_values):
+                asked_for.append(monitor.report().steps)
+
+        asked_for = []
+        with v1.train.MonitoredSession(hooks=[monitor, Ask()]) as session:
+            for _ in range(3):
+                session.run([train_op, loss])
+            assert asked_for == [1, 2, 3]
+        with v1.train.MonitoredSession(hooks=[monitor]) as session:
+            for _ in range(steps):
+                session.run([train_op, loss])
+
+
+def many_steps_of_fit(monitor, steps):
+    class Ask(tf.keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            assert monitor.report().steps == (epoch + 1) * steps // 3
+
+    data = dataset(False)
+    validation = data.take(2)
+    keras_model().fit(
+        data,
+        steps_per_epoch=steps // 3,
+        epochs=3,
+        verbose=0,
+        validation_data=validation,
+        callbacks=[Ask(), monitor],
+    )
+
+
+@pytest.mark.parametrize("many_steps", [many_steps_of_a_session, many_steps_of_fit])
+def test_every_step_is_seen_of_more_than_are_read_at_once(many_steps):
+    monitor = estimator_io.InputMonitor(stream=io.StringIO())
+    many_steps(monitor, 1203)
+    times = monitor.times()
+    assert times.shape == (1202, 2)
+    assert not np.isnan(times).any()
+    assert np.all(times[:, 1] >= times[:, 0])
+    report = monitor.report()
+    assert report.steps == 1203
+    np.testing.assert_allclose([report.waiting, report.seconds], times.sum(0))
+
+
+def test_inputs_and_optimizers_that_a_step_leaves_alone_stay_alone():
+    taken = []
+
+    def counted(x):
+        taken.append(1)
+        return x
+
+    monitor = estimator_io.InputMonitor(stream=io.StringIO())
+    with tf.Graph().as_default():
+        step = v1.train.create_global_step()
+        x, y = v1.data.make_one_shot_iterator(dataset(False)).get_next()
+        other = tf.data.Dataset.range(3).map(lambda x: tf.numpy_function(counted, [x], tf.int64))
+        unused = v1.data.make_one_shot_iterator(other).get_next()
+        slope, frozen = (v1.get_variable(name, [1, 1]) for name in ("slope", "frozen"))
+        loss = tf.reduce_mean(tf.square(tf.matmul(x, slope + frozen) - y))
+        both = loss + tf.cast(unused, tf.float32)
+        optimizer = v1.train.GradientDescentOptimizer(0.1)
+        optimizer.minimize(both, global_step=step, var_list=[frozen])
+        train_op = optimizer.minimize(loss, global_step=step, var_list=[slope])
+        with v1.train.MonitoredSession(hooks=[monitor]) as session:
+            before = session.run(frozen)
+            for _ in range(5):
+                session.run(train_op)
+            assert session.run(step) == 5
+            assert session.run(frozen) == before
+    assert taken == []
+    assert not np.isnan(monitor.times()[:4]).any()
+
+
+def test_batches_without_an_optimizer_are_seen_by_whoever_takes_them():
+    monitor = estimator_io.InputMonitor(stream=io.StringIO())
+    with tf.Graph().as_default():
+        v1.train.create_global_step()
+        x, _ = v1.data.make_one_shot_iterator(dataset(True)).get_next()
+        mean = tf.reduce_mean(x)
+        with v1.train.MonitoredSession(hooks=[monitor]) as session:
+            for _ in range(3):
+                session.run(mean)
+    assert np.all(monitor.times()[:, 0] >= 0.9 * SLEEP)
+
+
+def test_a_session_that_is_made_anew_is_counted_anew():
+    class LostOnce(v1.train.SessionRunHook):
+        steps = 0
+
+        def after_run(self, run_context, run_values):
+            self.steps += 1
+            if self.steps == 4:
+                raise tf.errors.AbortedError(None, None, "the worker was restarted")
+
+    monitor = estimator_io.InputMonitor(stream=io.StringIO())
+    with tf.Graph().as_default():
+        v1.train.create_global_step()
+        x, _ = v1.data.make_one_shot_iterator(dataset(False)).get_next()
+        mean = tf.reduce_mean(x)
+        with v1.train.MonitoredSession(hooks=[monitor, LostOnce()]) as session:
+            for _ in range(9):
+                session.run(mean)
+    assert monitor.report().steps == 6  # the fourth is taken again
+    assert not np.isnan(monitor.times()).any()
+
+
+def test_under_a_strategy_fit_is_watched_for_its_steps_alone():
+    monitor = estimator_io.InputMonitor(stream=io.StringIO())
+    with tf.distribute.MirroredStrategy(["/cpu:0"]).scope():
+        model = keras_model()
+    model.fit(dataset(False), steps_per_epoch=4, verbose=0, callbacks=[monitor])
+    assert monitor.report().steps == 4
+    assert monitor.report().share is None
+
+
+def test_under_a_strategy_an_estimator_is_watched_for_its_waiting_too(tmp_path):
+    monitor = estimator_io.InputMonitor(stream=io.StringIO())
+    strategy = tf.distribute.MirroredStrategy(["/cpu:0"])
+    config = tf.estimator.RunConfig(str(tmp_path), train_distribute=strategy)
+    estimator = tf.estimator.Estimator(model_fn, config=config, params={"slow_step": False})
+    estimator.train(lambda: dataset(False), hooks=[monitor], steps=4)
+    assert monitor.report().steps == 4
+    assert not np.isnan(monitor.times()).any()
+
+
 PROGRAM = """
 import io, sys, tensorflow as tf, estimator_io
 estimator_io.compat.install()
@@ -301,13 +438,7 @@ assert (steps >= waits).all()
 
 
 def test_an_estimator_is_watched_where_version_2_behavior_is_switched_off(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=250,
-    )
+    done = forks.run(["-c", PROGRAM, tmp_path])
     assert done.returncode == 0, done.stderr[-2000:]
 
 

@@ -46,7 +46,7 @@ def test_what_was_changed_is_explained(capsys: pytest.CaptureFixture[str]) -> No
     text = capsys.readouterr().out
     assert f"squares ({__file__}:" in text
     assert "+ map(lambda) → num_parallel_calls=AUTOTUNE" in text
-    assert "+ prefetch(4000) → prefetch(AUTOTUNE)" in text
+    assert "+ prefetch(4000) → taken out" in text
     assert "+ the end → prefetch(AUTOTUNE)" in text
 
 

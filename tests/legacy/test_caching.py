@@ -88,6 +88,35 @@ def test_order_and_rows_stay_and_later_calls_make_none(
     assert any(change.done.startswith("cache in") for change in function.changes())
 
 
+@pytest.mark.parametrize("kind", ["dropped remainder", "shuffled rows", "two takers"])
+def test_batches_of_kept_rows_are_those_of_the_program(files: list[str], kind: str) -> None:
+    def input_fn() -> Any:
+        rows = Dataset.from_tensor_slices(files).repeat(3)
+        rows = rows.map(lambda name: (name, tf.strings.to_number(tf.io.read_file(name))))
+        if kind == "shuffled rows":
+            rows = rows.shuffle(7, seed=3)
+        if kind == "two takers":
+            return Dataset.zip((rows.batch(5), rows.batch(5))).map(lambda a, b: (a[0], b[1]))
+        return rows.batch(5, drop_remainder=kind == "dropped remainder")
+
+    def numbers(result: Any) -> Any:
+        return lambda: result().map(lambda name, number: number)
+
+    function = accelerate(numbers(input_fn), cache="memory")
+    expected = read(numbers(input_fn))
+    assert [read(function) for _ in range(2)] == [expected] * 2
+    assert len(expected) == (7 if kind == "dropped remainder" else 8)
+
+
+def test_another_batch_size_is_kept_to_where_rows_are_kept(files: list[str]) -> None:
+    function = accelerate(plain(files), cache="memory", batch_size=6)
+    expected = [row for batch in read(plain(files)) for row in batch]
+    for _ in range(2):
+        found = read(function)
+        assert [len(batch) for batch in found] == [6] * 6
+        assert [row for batch in found for row in batch] == expected
+
+
 def test_another_program_code_or_file_is_told_from_what_is_kept(
     files: list[str], tmp_path: Path
 ) -> None:

@@ -1,15 +1,11 @@
 """Batches on a device before the step starts, on logical devices of the processor."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 import estimator_io
 from estimator_io import OptionError
-from tests.conftest import ROOT
+from tests import forks
 
 PREPARED = """
 import logging, sys
@@ -55,14 +51,7 @@ with tf.Graph().as_default(), tf.compat.v1.Session() as session:
 
 
 def run(*parts):
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(parts)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=250,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    done = forks.run(["-c", "\n".join(parts)])
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -20,7 +20,7 @@ from estimator_io.position.rules import Terms, next_run, place
 from estimator_io.position.run import End, Run
 from estimator_io.position.terms import terms_of
 
-few = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 many = settings(max_examples=400, deadline=None)
 
 

@@ -25,7 +25,7 @@ OPTIONS = st.fixed_dictionaries(
 )
 ROWS = st.integers(1, 25)
 KINDS = st.sampled_from(["array", "function"])
-few = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def make(kind, rows, options):

@@ -354,7 +354,7 @@ def test_rows_that_stop_coming_are_given_up_with_their_line():
         numbers = tf.data.Dataset.range(12)
         return numbers.map(lambda i: tf.numpy_function(row, [i], tf.int64)).batch(4)
 
-    found = look(stalls, "eval", limits=Limits(4, 20.0))
+    found = look(stalls, "eval", limits=Limits(4, 12.0))
     released.set()
     (finding,) = [f for f in found.report.findings if f.case == "stalled"]
     assert found.report.batches == 2

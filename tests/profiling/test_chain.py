@@ -1,8 +1,5 @@
 """A Dataset taken apart and put together again gives the same elements, and tells what is in it."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -10,7 +7,7 @@ import tensorflow as tf
 import estimator_io
 from estimator_io.errors import OptionError
 from estimator_io.profiling.target import chain_of_target
-from tests.conftest import ROOT
+from tests import forks
 
 RANGE = tf.data.Dataset.range
 
@@ -151,8 +148,6 @@ def test_it_works_without_v2_behavior_and_inside_a_graph():
         "  report = estimator_io.profile(input_fn, step_seconds=0.002, seconds=3)\n"
         "print(report.verdict.kind, report.verdict.stage)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=250
-    )
+    done = forks.run(["-c", code])
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[-2] == "input-bound map"

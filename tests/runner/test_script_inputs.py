@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from tests.compat.children import python
+from tests.compat.children import forked
 
 SCRIPTS = {
     # absl flags, hooks, exporters, a named evaluation, and an exit by app.run.
@@ -130,7 +130,7 @@ def found(tmp_path_factory):
     arguments = {name: [] for name in SCRIPTS}
     arguments["spec.py"] = ["--size=2", f"--dir={folder / 'model'}", "rest"]
     code = f"import os; os.chdir({str(folder)!r})\n{RUN}"
-    done = python("-c", code, json.dumps(arguments))
+    done = forked("-c", code, json.dumps(arguments))
     assert done.returncode == 0, done.stderr[-3000:]
     result = json.loads(done.stdout.splitlines()[-1])
     result["files"] = sorted(path.name for path in (folder / "model").iterdir())

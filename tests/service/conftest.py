@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 
 import pytest
 
 from estimator_io.service.health import wait_for_workers
-from tests.conftest import ROOT
+from tests import forks
 
 START_SECONDS = 120  # a busy machine imports TensorFlow that slowly
 
@@ -30,13 +28,9 @@ class Server:
         self.arguments = [str(argument) for argument in arguments]
         self.lines = []
         self._listening = threading.Event()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "estimator_io.cli.main", "serve", *self.arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"},
+        self.process = forks.start(
+            ["-m", "estimator_io.cli.main", "serve", *self.arguments],
+            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
         )
         self.errors = []
         self._threads = [

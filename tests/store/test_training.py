@@ -1,16 +1,13 @@
 """Under the Estimator rows are made once: over calls, evaluations, programs and kills."""
 
 import collections
-import os
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT
+from tests import forks
 
 # Rows that may be made twice for each call that is given up half way: two batches and the reads.
 IN_FLIGHT = 2 * 64
@@ -40,19 +37,13 @@ assert sorted(got.tolist()) == [10 * i for i in range(400)], got
 
 def start(tmp_path, seconds=0.0, seed=1):
     arguments = [str(tmp_path / "c"), str(tmp_path / "log"), str(seconds), str(seed)]
-    child = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=ROOT,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
-    )
-    assert child.stdout.readline() == b"ready\n"
+    child = forks.start(["-c", PROGRAM, *arguments])
+    assert child.stdout.readline() == "ready\n"
     return child
 
 
 def go(child):
-    child.stdin.write(b"\n")
+    child.stdin.write("\n")
     child.stdin.flush()
 
 

@@ -34,7 +34,7 @@ def test_warm_makes_every_row(module, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("plain", "keeps no rows in a folder"), ("folder", "Received: str"), ("no", "cannot be had")],
+    [("plain", "keeps no rows in a folder"), ("folder", "Received: str"), ("no", "has no 'no'")],
 )
 def test_what_cannot_be_warmed_is_told(module, capsys, name, told):
     assert main(["cache", "warm", f"{module}:{name}"]) == 2

@@ -1,15 +1,11 @@
 """Python functions in worker processes under the Estimator and under V1 behaviour."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 import estimator_io
+from tests import forks
 
-from ..conftest import ROOT
 from ..estimator.conftest import recording_estimator, tf_estimator  # noqa: F401 - fixtures
 
 
@@ -50,9 +46,6 @@ with tf.compat.v1.Session() as session:
 
 
 def test_workers_serve_a_program_with_v2_behavior_disabled():
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run(
-        [sys.executable, "-c", V1], capture_output=True, text=True, timeout=250, env=environment
-    )
+    done = forks.run(["-c", V1])
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[0, 3, 6] [9, 12, 15]"

@@ -1,8 +1,5 @@
 """What a hook under fit may ask for, and what it is told where it asks in vain."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -10,7 +7,7 @@ import tensorflow as tf
 import migration
 from estimator_io.errors import OptionError
 from migration.callbacks.session_run import SessionRunCallback
-from tests.conftest import ROOT
+from tests import forks
 from tests.migration.callbacks import programs
 
 v1 = tf.compat.v1
@@ -284,7 +281,5 @@ assert seen[0][0] == 2.0, seen
     int(tf.__version__.split(".")[1]) >= 16, reason="Keras 3 refuses to run without eager mode"
 )
 def test_hooks_run_where_version_2_behavior_is_switched_off():
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, cwd=ROOT, timeout=250
-    )
+    done = forks.run(["-c", PROGRAM])
     assert done.returncode == 0, done.stderr[-2000:]

@@ -188,7 +188,7 @@ def test_nothing_to_do_is_said_once(tmp_path, caplog):
     assert result == (None, None)
     said = [r.message for r in caplog.records if r.name == "estimator_io"]
     assert said == [
-        f"nothing to do: max_steps=3, and the newest checkpoint in {str(tmp_path)!r} is of step 4."
+        f"nothing to do: max_steps=3, and training in {str(tmp_path)!r} stands at step 4."
         " Raise max_steps to train on."
     ]
 

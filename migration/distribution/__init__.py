@@ -1,0 +1,1 @@
+"""Several replicas and several processes that train one Keras model."""

@@ -38,6 +38,12 @@ class Step:
       operations: the kinds of operations in the function.
       place: "path:line" of the code that made it, where that is known.
       expands: whether one element may become many, or none.
+      writes: whether its function changes variables, tables or queues.
+      opens: whether each element of a flat_map or interleave opens something of its own, such as a
+        file; not so where the elements are windows of one Dataset.
+      elements: that leave it in all, as TensorFlow knows it: -1 for endless, -2 for unknown.
+      repeated: whether a repeat stands before it.
+      drops: whether a batch that is not full is dropped.
     """
 
     stage: str
@@ -55,6 +61,11 @@ class Step:
     operations: frozenset[str] = frozenset()
     place: str | None = None
     expands: bool = False
+    writes: bool = False
+    opens: bool = True
+    elements: int = -2
+    repeated: bool = False
+    drops: bool = False
 
     @property
     def spelled(self) -> str:

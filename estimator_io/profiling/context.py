@@ -12,6 +12,7 @@ from estimator_io.profiling.costs import Cost, Sample, elements_per_batch
 from estimator_io.profiling.flow import Flow
 from estimator_io.profiling.machine import Machine
 from estimator_io.profiling.model import Cores, Part, parts_of
+from estimator_io.profiling.sizes import elements_of
 
 __all__ = ["LEAST_DOUBT", "Measured"]
 
@@ -93,17 +94,7 @@ class Measured:
 
     def elements_of(self, at: int) -> float | None:
         """Returns how many elements leave step `at` in one pass; None where that is not known."""
-        fn = self.input_fn
-        if fn is not None:
-            return None if fn.num_rows is None else float(fn.num_rows)
-        number = float(int(self.chain.steps[0].apply(None).cardinality()))
-        if number < 0:
-            return None
-        for step, cost in zip(self.chain.steps[1 : at + 1], self.costs[1 : at + 1], strict=True):
-            if step.expands and step.kind != "filter" and cost.elements >= 2048:
-                return None
-            number /= max(cost.inputs, 1e-12)
-        return number
+        return elements_of(self, at)
 
     def parts_with(self, chain: Chain, costs: Sequence[Cost]) -> list[Part]:
         """Returns the parts of a changed pipeline."""

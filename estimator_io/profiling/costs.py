@@ -12,11 +12,11 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from estimator_io.errors import NoDataError
 from estimator_io.profiling import probing
 from estimator_io.profiling.chain import Chain, Step
 from estimator_io.profiling.crowding import Crowding
 from estimator_io.profiling.eagerly import bounded, cached, plain
+from estimator_io.profiling.failing import no_element, told
 from estimator_io.profiling.probing import Probe
 from estimator_io.profiling.timing import keep_seconds, read_seconds, timed, window_size
 
@@ -43,6 +43,8 @@ class Cost:
         it was not measured.
       locked: the share of the processor's seconds in which Python code holds the interpreter's
         lock; of no meaning for steps that call no Python.
+      whole: whether `inputs` was seen to its end. Where it was not, such as for a file of which the
+        first rows alone were read, an element that comes in gives 1 / inputs or more.
     """
 
     seconds: float
@@ -54,6 +56,7 @@ class Cost:
     rows: int = 1
     speedup: float | None = None
     locked: float = 1.0
+    whole: bool = True
 
     @property
     def waiting(self) -> float:
@@ -127,7 +130,8 @@ def _walk(
             before = samples[-1] if samples else None
             work = functools.partial(_measure, chain, at, before, share, crowding)
             patience = max(2 * probing.PATIENCE_SECONDS, seconds)
-            cost, sample = bounded(work, patience, f"The step {step.spelled}")
+            with told([step]):
+                cost, sample = bounded(work, patience, f"The step {step.spelled}")
         costs.append(cost)
         samples.append(sample)
     return costs, samples
@@ -167,7 +171,7 @@ def elements_per_batch(costs: Sequence[Cost]) -> list[float]:
 def _free(before: Cost) -> Cost:
     """Returns the cost of a step that hands elements on as they are."""
     return dataclasses.replace(
-        before, seconds=0.0, cpu=0.0, inputs=1.0, first=0.0, speedup=None, locked=1.0
+        before, seconds=0.0, cpu=0.0, inputs=1.0, first=0.0, speedup=None, locked=1.0, whole=True
     )
 
 
@@ -189,7 +193,8 @@ def _measure(
     kept = cached(dataset.take(asked))
     size = window_size(probe.each, asked)
     taken, number = timed(plain(kept.window(size), chain.intra_op), size, crowding)
-    inputs = _inputs(step, before, probe, number, exhausted=number < asked)
+    exhausted = number < asked
+    inputs = _inputs(step, before, probe, number, exhausted=exhausted)
     reading = inputs * (before.read_seconds if before else 0.0)
     cpu = max(0.0, taken.cpu - reading - keep_seconds())
     cost = Cost(
@@ -200,6 +205,7 @@ def _measure(
         first=probe.first,
         elements=number,
         rows=probe.rows,
+        whole=exhausted or step.kind not in ("flat_map", "interleave"),
     )
     return cost, Sample(kept, number, read_seconds(kept), cost.rows)
 
@@ -218,15 +224,14 @@ def _of_rare(chain: Chain, at: int, seconds: float) -> tuple[Cost, Sample]:
     step = chain.steps[at]
     dataset = dataclasses.replace(chain, steps=chain.steps[: at + 1]).build()
     if not probing.gives_elements(dataclasses.replace(chain, steps=chain.steps[: at + 1])):
-        raise NoDataError(
-            f"No element leaves the step {step.spelled}. Expected: at least one. Look at the"
-            " files, the filter, or the size of a batch with drop_remainder."
-        )
+        raise no_element(step.spelled)
     probe = probing.probe(dataset, seconds, chain.intra_op)
     kept = cached(dataset.take(LEAST_ELEMENTS))
     _, number = timed(plain(kept.window(1), chain.intra_op), 1, Crowding())
     found: Any = probe
-    cost = Cost(0.0, 0.0, found.bytes, float(LEAST_ELEMENTS), found.first, number, found.rows)
+    cost = Cost(
+        0.0, 0.0, found.bytes, float(LEAST_ELEMENTS), found.first, number, found.rows, whole=False
+    )
     return cost, Sample(kept, number, read_seconds(kept), cost.rows)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -10,6 +9,7 @@ from typing import Any, TypeVar
 import tensorflow as tf
 
 from estimator_io.errors import ProfileError
+from estimator_io.profiling.threads import start
 
 __all__ = ["bounded", "cached", "eager_mode", "from_variant", "plain", "to_variant"]
 
@@ -42,9 +42,7 @@ def bounded(work: Callable[[], T], seconds: float, what: str) -> T:
         except BaseException as error:
             failed.append(error)
 
-    thread = threading.Thread(target=run, name="estimator-io-profile", daemon=True)
-    thread.start()
-    thread.join(seconds)
+    start(run).join(seconds)
     if failed:
         raise failed[0]
     if not found:

@@ -43,10 +43,18 @@ def _with_function(
         python=found.python,
         stateful=found.stateful,
         random=found.random,
+        writes=found.writes,
         operations=found.operations,
         place=place or code_place(user),
         expands=expands,
+        opens=not _of_datasets(dataset),
     )
+
+
+def _of_datasets(dataset: Any) -> bool:
+    """Whether the elements that come to a transformation are Datasets, as windows are."""
+    specs = tf.nest.flatten(dataset._input_dataset.element_spec)
+    return any(isinstance(spec, tf.data.DatasetSpec) for spec in specs)
 
 
 def _map(dataset: Any, stage: str | None, place: str | None) -> Step:
@@ -146,7 +154,7 @@ def _interleave(dataset: Any, stage: str | None, place: str | None) -> Step:
 
 def reads_files(step: Step) -> bool:
     """Whether a step opens a Dataset for each element, such as a file, and hands on what it has."""
-    return step.kind in ("flat_map", "interleave")
+    return step.kind in ("flat_map", "interleave") and step.opens
 
 
 def interleaved(step: Step) -> Step:

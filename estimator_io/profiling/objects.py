@@ -47,7 +47,9 @@ def chain_of(
             steps.append(_source(at, stage, place))
             break
         if step.kind != "neutral":
-            steps.append(step)
+            steps.append(dataclasses.replace(step, elements=int(at.cardinality())))
+        elif step.stage == "Repeat":
+            steps = [dataclasses.replace(later, repeated=True) for later in steps]
         at = unwrapped(before)
     optimization = options.experimental_optimization
     rewritten = optimization.apply_default_optimizations is not False
@@ -75,7 +77,10 @@ def _input(dataset: Any) -> Any:
 
 
 def _source(dataset: Any, stage: str | None, place: str | None) -> Step:
-    return Step(stage or _name(dataset), "source", lambda _: dataset, place=place)
+    elements = int(dataset.cardinality())
+    return Step(
+        stage or _name(dataset), "source", lambda _: dataset, place=place, elements=elements
+    )
 
 
 def _name(dataset: Any) -> str:

@@ -84,6 +84,7 @@ class Suggestion:
       reason: why.
       memory_bytes: that it costs; None where that is not known.
       disk_bytes: likewise.
+      at_least: whether these are lower bounds.
       trial: the changed pipeline; None where it cannot be tried in this process.
     """
 
@@ -97,6 +98,7 @@ class Suggestion:
     reason: str
     memory_bytes: float | None = 0.0
     disk_bytes: float | None = 0.0
+    at_least: bool = False
     trial: Any = dataclasses.field(default=None, repr=False, compare=False)
 
 

@@ -52,6 +52,7 @@ def _batch(dataset: Any, stage: str | None, place: str | None) -> Step:
         calls=None if calls is None else int(calls),
         size=size,
         place=place,
+        drops=drop,
     )
 
 
@@ -69,7 +70,15 @@ def _padded_batch(dataset: Any, stage: str | None, place: str | None) -> Step:
         return from_variant(variant, dataset)
 
     size = int(dataset._batch_size)
-    return Step(stage or "padded_batch", "batch", apply, serial=apply, size=size, place=place)
+    return Step(
+        stage or "padded_batch",
+        "batch",
+        apply,
+        serial=apply,
+        size=size,
+        place=place,
+        drops=bool(dataset._drop_remainder),
+    )
 
 
 def _shuffle(dataset: Any, stage: str | None, place: str | None) -> Step:

@@ -24,7 +24,7 @@ def processes(measured: Measured) -> Iterator[Suggestion]:
         return
     for at, _ in measured.parts[0].shares:
         step, cost = measured.chain.steps[at], measured.costs[at]
-        if not step.python or step.kind != "map" or cost.cpu < cost.waiting:
+        if not step.python or step.kind != "map" or step.writes or cost.cpu < cost.waiting:
             continue
         if measured.parts[0].kind not in ("lock", "thread", "calls", "pool"):
             continue

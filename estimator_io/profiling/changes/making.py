@@ -29,6 +29,7 @@ def suggestion(
     options: Mapping[str, Any] | None = None,
     memory_bytes: float | None = 0.0,
     disk_bytes: float | None = 0.0,
+    at_least: bool = False,
     tried: bool = True,
     seconds: float | None = None,
 ) -> Suggestion:
@@ -45,6 +46,7 @@ def suggestion(
       options: the same for `InputFn.replace`.
       memory_bytes: that it costs.
       disk_bytes: likewise.
+      at_least: whether these are lower bounds.
       tried: whether `chain` can be run in this process to see.
       seconds: of a batch, where something else than the model of `chain` predicts them.
     """
@@ -65,6 +67,7 @@ def suggestion(
         reason=reason,
         memory_bytes=memory_bytes,
         disk_bytes=disk_bytes,
+        at_least=at_least,
         trial=chain if tried else None,
     )
 

@@ -32,9 +32,9 @@ def vectorise(measured: Measured) -> Iterator[Suggestion]:
         step, cost = steps[at], measured.costs[at]
         batch = _batch_behind(steps, at)
         cheap = cost.seconds <= MOST_SECONDS_A_ROW
-        if step.kind != "map" or batch is None or not cheap or step.python or step.random:
+        if step.kind != "map" or batch is None or not cheap or step.python:
             continue
-        if at == 0 or not callable(step.user_function):
+        if at == 0 or step.random or step.writes or not callable(step.user_function):
             continue
         try:
             found = bounded(

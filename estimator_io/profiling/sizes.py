@@ -63,12 +63,12 @@ def extent_of(measured: Measured, at: int) -> Extent:
         text = f"at least {spell_bytes(counted * each)} in all by the sizes of the files"
         return Extent(counted * each, True, f"{spell_bytes(each)} a row, {text}")
     files = f"; the files take {spell_bytes(on_disk)} on the disk" if on_disk else ""
-    how = "estimator-io cache warm counts" if measured.input_fn is not None else "a full pass tells"
+    how = "estimator-io cache warm" if measured.input_fn is not None else "a full pass"
     return Extent(
         None,
         True,
         f"{spell_bytes(each)} a row, at least {spell_bytes(seen * each)} in all{files}; how many"
-        f" rows a pass has is not known: {how} them",
+        f" rows a pass has is not known, {how} counts them",
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from estimator_io.profiling.chain import Chain
+from estimator_io.profiling.changes.elsewhere import service
 from estimator_io.profiling.changes.parallel import more_calls, more_files, more_threads
 from estimator_io.profiling.context import Measured
 from estimator_io.profiling.costs import Cost
@@ -81,6 +82,13 @@ def test_a_map_that_writes_gets_no_parallel_calls():
     plain = dataclasses.replace(found.chain.steps[1], writes=False)
     chain = Chain((found.chain.steps[0], plain, found.chain.steps[2]), found.chain.options)
     assert len(list(more_calls(dataclasses.replace(found, chain=chain)))) == 1
+
+
+@pytest.mark.parametrize(("function", "offered"), [(lambda x: x + 1, 1), (python_map, 0)])
+def test_python_functions_do_not_travel_to_a_service(function, offered):
+    pipeline = RANGE(64).map(function, num_parallel_calls=2).batch(8)
+    found = measured(pipeline, [1e-6, 0.004, 1e-6], [0.0, 1.0, 8.0], cpu=0.004)
+    assert len(list(service(found))) == offered
 
 
 def test_splitting_a_file_costs_what_the_file_takes(tmp_path):

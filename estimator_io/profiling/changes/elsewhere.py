@@ -50,6 +50,8 @@ def processes(measured: Measured) -> Iterator[Suggestion]:
 
 def service(measured: Measured) -> Iterator[Suggestion]:
     """Yields: workers of a tf.data service on other hosts, where the cores of this one are busy."""
+    if any(step.python or step.writes for step in measured.chain.steps):
+        return  # neither Python functions nor variables travel to other processes
     cores = next((part for part in measured.parts if part.kind == "cores"), None)
     if cores is None or cores.seconds < 0.7 * measured.parts[0].seconds:
         return

@@ -9,7 +9,7 @@
     ├── StructureError (TypeError)       a stage returned another structure than it should
     ├── ModeError (ValueError)           an input_fn was called without a mode
     ├── PositionError (ValueError)       training cannot go on where it stood
-    ├── ProfileError (RuntimeError)      a pipeline that gives nothing to measure in time
+    ├── ProfileError (RuntimeError)      a pipeline that fails, or gives nothing in time
     ├── WorkerError (RuntimeError)       a worker process ended, or could not do its work
     │   └── RowError                     a function failed on one row
     ├── StoreError (ValueError)          a folder that is no store, or a damaged one
@@ -67,7 +67,7 @@ class PositionError(EstimatorIOError, ValueError):
 
 
 class ProfileError(EstimatorIOError, RuntimeError):
-    """A pipeline gave nothing that could be measured within the time of a profile."""
+    """A pipeline failed, or gave nothing that could be measured within the time of a profile."""
 
 
 class WorkerError(EstimatorIOError, RuntimeError):

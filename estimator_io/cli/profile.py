@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["configure", "run"]
 
 _EPILOG = """
-exit code: 0 profiled, 2 the target cannot be found, called or read, or a report not be written.
+exit code: 0 profiled, 2 the target cannot be found, called or read, it gives no batch, or a report
+cannot be written.
 docs/profile.md tells how it measures and predicts.
 
 examples:
@@ -24,6 +25,10 @@ examples:
   estimator-io profile train.py:train_fn --apply --report profile.html
   estimator-io profile --script train.py --json
 """
+
+# What a report is written with, and what stands for it where that cannot be printed.
+_DRAWN_PLAIN = {"…": "...", "─": "-"}
+_DRAWN = "".join(_DRAWN_PLAIN)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
       OptionError: the target cannot be found or called, or a report cannot be written.
       NoDataError: a stage lets no element through.
-      ProfileError: nothing came in time.
+      ProfileError: an input function failed, an element could not be made, or nothing came in
+        time.
     """
     if (arguments.target is None) == (arguments.script is None):
         raise OptionError("Expected: either MODULE:NAME (or FILE.py:NAME), or --script SCRIPT.")
@@ -79,10 +85,12 @@ def run(arguments: argparse.Namespace) -> int:
         check_path(path)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     found = _of_script(arguments) if arguments.script else _of_target(arguments)
-    _print([report for _, report in found], arguments.json)
-    for path in arguments.report:
-        for name, report in found:
-            report.save(_named(path, name) if len(found) > 1 else path)
+    try:
+        for path in arguments.report:
+            for name, report in found:
+                report.save(_named(path, name) if len(found) > 1 else path)
+    finally:
+        _print([report for _, report in found], arguments.json)
     return 0
 
 
@@ -145,10 +153,29 @@ def _print(reports: list[Report], as_json: bool) -> None:
         print(f"[{', '.join(report.to_json() for report in reports)}]")
     else:
         for report in reports:
-            if sys.stdout.isatty():
+            if sys.stdout.isatty() and _writes(_DRAWN):
                 print_report(report)
             else:
-                print(as_text(report))
+                _print_text(as_text(report))
+
+
+def _print_text(text: str) -> None:
+    """Prints text, with the nearest that a terminal without Unicode has."""
+    if not _writes(text):
+        encoding = sys.stdout.encoding
+        for sign, plain in _DRAWN_PLAIN.items():
+            text = text.replace(sign, plain)
+        text = text.encode(encoding, "replace").decode(encoding)
+    print(text)
+
+
+def _writes(text: str) -> bool:
+    """Tells whether standard output has all of the characters."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _named(path: str, name: str) -> str:

@@ -38,6 +38,12 @@ class Step:
       operations: the kinds of operations in the function.
       place: "path:line" of the code that made it, where that is known.
       expands: whether one element may become many, or none.
+      writes: whether its function changes variables, tables or queues.
+      opens: whether each element of a flat_map or interleave opens something of its own, such as a
+        file; not so where the elements are windows of one Dataset.
+      elements: that leave it in all, as TensorFlow knows it: -1 for endless, -2 for unknown.
+      repeated: whether a repeat stands before it.
+      drops: whether a batch that is not full is dropped.
     """
 
     stage: str
@@ -55,6 +61,16 @@ class Step:
     operations: frozenset[str] = frozenset()
     place: str | None = None
     expands: bool = False
+    writes: bool = False
+    opens: bool = True
+    elements: int = -2
+    repeated: bool = False
+    drops: bool = False
+
+    @property
+    def spelled(self) -> str:
+        """The name of the step for messages, with its line."""
+        return f"{self.stage!r}{f' at {self.place}' if self.place else ''}"
 
     def at_once(self, calls: int) -> Step:
         """Returns the step with `calls` calls at once."""
@@ -92,6 +108,15 @@ class Chain:
         """Threads of the pipeline's own pool; None for TensorFlow's, which has one a core."""
         size = self.options.threading.private_threadpool_size
         return size or None
+
+    @property
+    def intra_op(self) -> int | None:
+        """Threads within one operation; None leaves it to the runtime.
+
+        TensorFlow's rewrites set one for pipelines that say nothing ("disable_intra_op_parallelism"
+        of tensorflow/core/grappler/optimizers/data).
+        """
+        return self.options.threading.max_intra_op_parallelism or (1 if self.rewritten else None)
 
     def with_step(self, at: int, step: Step) -> Chain:
         """Returns the chain with another step at `at`."""

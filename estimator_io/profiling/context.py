@@ -11,13 +11,13 @@ from estimator_io.profiling.chain import Chain
 from estimator_io.profiling.costs import Cost, Sample, elements_per_batch
 from estimator_io.profiling.flow import Flow
 from estimator_io.profiling.machine import Machine
-from estimator_io.profiling.model import Part, parts_of
+from estimator_io.profiling.model import Cores, Part, parts_of
+from estimator_io.profiling.sizes import elements_of
 
-__all__ = ["Measured"]
+__all__ = ["LEAST_DOUBT", "Measured"]
 
-# The model leaves out what threads lose to each other, so it is held to what was measured; but no
-# further than this, since a busy machine would spoil every prediction.
-MOST_CORRECTION = 1.5
+# No prediction is better than this, whatever the figures say.
+LEAST_DOUBT = 1.1
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -31,9 +31,10 @@ class Measured:
       samples: of what leaves each step.
       flow: the run of the whole.
       machine: that it ran on.
+      cores: what its cores are worth now.
+      handing: seconds that handing a batch to the program takes at least.
       step_seconds: of a training step, where it is known.
       mode: "train", "eval" or "infer".
-      without_lock: steps whose Python code lets go of the interpreter's lock.
     """
 
     target: Any
@@ -42,9 +43,10 @@ class Measured:
     samples: Sequence[Sample]
     flow: Flow
     machine: Machine
+    cores: Cores
+    handing: float
     step_seconds: float | None
     mode: str = "train"
-    without_lock: frozenset[int] = frozenset()
 
     @property
     def input_fn(self) -> StagedInputFn | None:
@@ -92,30 +94,30 @@ class Measured:
 
     def elements_of(self, at: int) -> float | None:
         """Returns how many elements leave step `at` in one pass; None where that is not known."""
-        fn = self.input_fn
-        if fn is not None:
-            return None if fn.num_rows is None else float(fn.num_rows)
-        number = float(int(self.chain.steps[0].apply(None).cardinality()))
-        if number < 0:
-            return None
-        for step, cost in zip(self.chain.steps[1 : at + 1], self.costs[1 : at + 1], strict=True):
-            if step.expands and step.kind != "filter" and cost.elements >= 2048:
-                return None
-            number /= max(cost.inputs, 1e-12)
-        return number
+        return elements_of(self, at)
 
     def parts_with(self, chain: Chain, costs: Sequence[Cost]) -> list[Part]:
         """Returns the parts of a changed pipeline."""
-        same = len(chain.steps) == len(self.chain.steps)
-        return parts_of(
-            chain, costs, self.machine.cores, self.without_lock if same else frozenset()
-        )
+        return parts_of(chain, costs, self.cores)
+
+    def modelled(self, chain: Chain, costs: Sequence[Cost]) -> float:
+        """Returns the seconds of a batch as the stages say."""
+        return max(self.parts_with(chain, costs)[0].seconds, self.handing, 1e-9)
 
     def predicted(self, chain: Chain, costs: Sequence[Cost]) -> float:
         """Returns the seconds of a batch to be expected from a changed pipeline.
 
-        What the model of today's pipeline is off by is laid on the new one too.
+        What the model of today's pipeline is off by, above all what other programs take from this
+        one, is laid on the new one too.
         """
-        off = self.seconds_per_batch / max(self.parts[0].seconds, 1e-9)
-        off = min(MOST_CORRECTION, max(1 / MOST_CORRECTION, off))
-        return off * self.parts_with(chain, costs)[0].seconds
+        return self.off * self.modelled(chain, costs)
+
+    @property
+    def off(self) -> float:
+        """What was measured of the whole over what the stages say."""
+        return self.seconds_per_batch / self.modelled(self.chain, self.costs)
+
+    @property
+    def doubt(self) -> float:
+        """By how many times a prediction may be wrong: by as much as the model is today."""
+        return max(LEAST_DOUBT, self.off, 1 / self.off)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -10,8 +9,9 @@ from typing import Any, TypeVar
 import tensorflow as tf
 
 from estimator_io.errors import ProfileError
+from estimator_io.profiling.threads import start
 
-__all__ = ["bounded", "cached", "eager_mode"]
+__all__ = ["bounded", "cached", "eager_mode", "from_variant", "plain", "to_variant"]
 
 T = TypeVar("T")
 
@@ -42,9 +42,7 @@ def bounded(work: Callable[[], T], seconds: float, what: str) -> T:
         except BaseException as error:
             failed.append(error)
 
-    thread = threading.Thread(target=run, name="estimator-io-profile", daemon=True)
-    thread.start()
-    thread.join(seconds)
+    start(run).join(seconds)
     if failed:
         raise failed[0]
     if not found:
@@ -70,3 +68,29 @@ def cached(dataset: Any) -> Any:
     kept = tf.data.experimental.from_variant(variant, dataset.element_spec)
     kept._estimator_io_deleter = deleter  # it ends the memory, so it lives as long as the Dataset
     return kept
+
+
+def plain(dataset: Any, intra_op: int | None = 1) -> Any:
+    """Returns `dataset` without rewrites and tuning, so that what is timed is what is written.
+
+    Args:
+      dataset: to time.
+      intra_op: threads within one operation. One is what TensorFlow's rewrites, which are off here,
+        give to each pipeline; None leaves it to the runtime.
+    """
+    options = tf.data.Options()
+    options.experimental_optimization.apply_default_optimizations = False
+    options.autotune.enabled = False
+    if intra_op is not None:
+        options.threading.max_intra_op_parallelism = intra_op
+    return dataset.with_options(options)
+
+
+def to_variant(dataset: Any) -> Any:
+    """Returns the tensor that TensorFlow's own operations know a Dataset by."""
+    return tf.data.experimental.to_variant(dataset)
+
+
+def from_variant(variant: Any, dataset: Any) -> Any:
+    """Returns the Dataset of a tensor, with elements like those of `dataset`."""
+    return tf.data.experimental.from_variant(variant, dataset.element_spec)

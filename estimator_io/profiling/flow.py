@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import threading
 import time
 from typing import Any
 
@@ -12,6 +11,8 @@ import tensorflow as tf
 
 from estimator_io.profiling.chain import Chain
 from estimator_io.profiling.eagerly import eager_mode
+from estimator_io.profiling.failing import told
+from estimator_io.profiling.threads import start
 from estimator_io.profiling.usage import Usage
 
 __all__ = ["Flow", "Node", "run_flow"]
@@ -79,8 +80,7 @@ def run_flow(
       least_batches: for so many it goes on, for three times as long at most.
     """
     run = _Run(chain, seconds, step_seconds, least_batches)
-    thread = threading.Thread(target=run.work, name="estimator-io-profile", daemon=True)
-    thread.start()
+    thread = start(run.work)
     memory = []
     began = time.perf_counter()
     most = seconds * (PATIENCE if least_batches else 1.2) + 0.5
@@ -89,7 +89,8 @@ def run_flow(
         thread.join(MEMORY_EVERY_SECONDS)
     run.stop = True
     if run.error is not None:
-        raise run.error
+        with told(chain.steps):
+            raise run.error
     return run.flow(tuple(memory))
 
 

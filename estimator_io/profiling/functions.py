@@ -13,6 +13,22 @@ __all__ = ["Contents", "caller", "code_place", "contents"]
 _PYTHON = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc", "EagerPyFuncStateless"})
 # TensorFlow looks over these when it asks whether a map may become parallel.
 _HARMLESS = frozenset({"Assert", "NoOp"})
+# What is called once more, or in another order, leaves other values behind.
+_WRITING = (
+    "Assign",
+    "LookupTableImport",
+    "LookupTableInsert",
+    "LookupTableRemove",
+    "QueueDequeue",
+    "QueueEnqueue",
+    "ResourceApply",
+    "ResourceScatter",
+    "ResourceStridedSliceAssign",
+    "ScatterAdd",
+    "ScatterSub",
+    "ScatterUpdate",
+    "WriteFile",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,12 +40,14 @@ class Contents:
       python: whether one calls Python.
       stateful: whether one keeps TensorFlow from making a map of it parallel.
       random: whether one draws random numbers.
+      writes: whether one changes a variable, a table or a queue.
     """
 
     operations: frozenset[str]
     python: bool
     stateful: bool
     random: bool
+    writes: bool
 
 
 def contents(function: Any) -> Contents:
@@ -40,7 +58,8 @@ def contents(function: Any) -> Contents:
         kinds |= {node.op for node in inner.node_def}
     stateful = {kind for kind in kinds - _HARMLESS if _is_stateful(kind)}
     random = any("Random" in kind or "Multinomial" in kind for kind in kinds)
-    return Contents(frozenset(kinds), bool(kinds & _PYTHON), bool(stateful), random)
+    writes = any(kind.startswith(_WRITING) for kind in kinds)
+    return Contents(frozenset(kinds), bool(kinds & _PYTHON), bool(stateful), random, writes)
 
 
 @functools.cache

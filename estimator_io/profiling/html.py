@@ -7,8 +7,9 @@ from html import escape
 from estimator_io.profiling import svg
 from estimator_io.profiling.lanes import lanes_of
 from estimator_io.profiling.report import Report, Suggestion
-from estimator_io.profiling.spelling import amount, rate
+from estimator_io.profiling.spelling import amount, gain, rate
 from estimator_io.profiling.spelling import seconds as spell
+from estimator_io.profiling.text import costs_of_change
 
 __all__ = ["page"]
 
@@ -99,10 +100,11 @@ def _suggestions(report: Report) -> str:
 
 def _suggestion(one: Suggestion) -> str:
     where = f"{escape(one.place)}: " if one.place else ""
+    cost = "".join(f"; costs {escape(each)}" for each in costs_of_change(one))
     return (
         f"<li>{where}<code>{escape(one.edit)}</code><br>predicted"
-        f" {rate(one.batches_per_second)} batches/s ({one.gain:.1f} times); memory"
-        f" {amount(one.memory_bytes)}, disk {amount(one.disk_bytes)}. {escape(one.reason)}</li>"
+        f" {rate(one.batches_per_second)} batches/s ({gain(one.gain, one.gain_between)}){cost}."
+        f" {escape(one.reason)}</li>"
     )
 
 

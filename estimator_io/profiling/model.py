@@ -5,10 +5,11 @@ elements over between threads, so what stands before and behind them overlaps; a
 one thread, one after the other. A batch takes as long as the most loaded of
 
 * each thread: the sum over its steps of elements a batch x seconds an element;
-* each parallel step: that, divided by its calls at once;
+* each parallel step: that, divided by its calls at once, or by what they were measured to bring
+  (`Cost.speedup`) where that is less;
 * the pool: the seconds of all parallel steps, divided by the pool's threads;
-* the interpreter's lock: the processor's seconds of all steps that call Python;
-* the cores: the processor's seconds of all steps, divided by the cores.
+* the interpreter's lock: the seconds of the processor under it of all steps that call Python;
+* the cores: the processor's seconds of all steps, divided by what the cores are worth.
 """
 
 from __future__ import annotations
@@ -19,7 +20,25 @@ from collections.abc import Sequence
 from estimator_io.profiling.chain import AUTOTUNE, Chain, Step
 from estimator_io.profiling.costs import Cost, elements_per_batch
 
-__all__ = ["Part", "calls_at_once", "parts_of"]
+__all__ = ["Cores", "Part", "calls_at_once", "parts_of"]
+
+# From this share of its seconds on the lock is why more calls bring little.
+MOSTLY = 0.4
+# Calls that bring less than this part of what the cores are worth are held by something else.
+POOR_SHARE = 0.7
+
+
+@dataclasses.dataclass(frozen=True)
+class Cores:
+    """What there is to compute with.
+
+    Attributes:
+      number: of cores; TensorFlow's own pool has a thread for each.
+      worth: how many times the work of one thread all of them do together.
+    """
+
+    number: int
+    worth: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +46,7 @@ class Part:
     """One thing that a pipeline may wait for.
 
     Attributes:
-      kind: "thread", "calls", "pool", "lock" or "cores".
+      kind: "thread", "calls", "pool", "lock", "scaling" or "cores".
       seconds: that it takes for a batch.
       shares: (index of a step, seconds) that make them up, the largest first.
     """
@@ -44,29 +63,27 @@ def calls_at_once(step: Step, chain: Chain) -> int | None:
     return step.calls
 
 
-def parts_of(
-    chain: Chain, costs: Sequence[Cost], cores: int, without_lock: frozenset[int] = frozenset()
-) -> list[Part]:
+def parts_of(chain: Chain, costs: Sequence[Cost], cores: Cores) -> list[Part]:
     """Returns all that a batch may wait for, the most loaded first.
 
     Args:
       chain: the steps.
       costs: of each.
       cores: of the machine.
-      without_lock: indices of steps whose Python code lets go of the interpreter's lock.
     """
     numbers = elements_per_batch(costs)
     seconds = [n * cost.seconds for n, cost in zip(numbers, costs, strict=True)]
     cpu = [n * cost.cpu for n, cost in zip(numbers, costs, strict=True)]
     parts = [
-        *_threads_and_calls(chain, seconds),
-        _part("cores", {at: value / cores for at, value in enumerate(cpu)}),
+        *_threads(chain, seconds),
+        *_calls(chain, costs, seconds, cores),
+        _part("cores", {at: value / cores.worth for at, value in enumerate(cpu)}),
     ]
-    pool = chain.threads or cores
+    pool = chain.threads or cores.number
     parallel = [at for at, step in enumerate(chain.steps) if _in_pool(step, chain)]
     parts.append(_part("pool", {at: seconds[at] / pool for at in parallel}))
-    locked = [at for at, step in enumerate(chain.steps) if step.python and at not in without_lock]
-    parts.append(_part("lock", {at: cpu[at] for at in locked}))
+    python = [at for at, step in enumerate(chain.steps) if step.python]
+    parts.append(_part("lock", {at: cpu[at] * costs[at].locked for at in python}))
     return sorted((part for part in parts if part.shares), key=lambda part: -part.seconds)
 
 
@@ -79,23 +96,39 @@ def _in_pool(step: Step, chain: Chain) -> bool:
     return functions and calls_at_once(step, chain) is not None
 
 
-def _threads_and_calls(chain: Chain, seconds: Sequence[float]) -> list[Part]:
+def _threads(chain: Chain, seconds: Sequence[float]) -> list[Part]:
+    """Returns the threads that steps without calls of their own share."""
     parts: list[Part] = []
     thread: dict[int, float] = {}
     for at, step in enumerate(chain.steps):
-        calls = calls_at_once(step, chain)
-        if step.kind == "prefetch":
+        if step.kind == "prefetch" or _is_parallel(step, chain):
             parts.append(_part("thread", thread))
             thread = {}
-        elif step.kind in ("map", "interleave") and calls is not None:
-            parts.append(_part("thread", thread))
-            thread = {}
-            most = _most_calls(step, calls)
-            if most is not None:
-                parts.append(_part("calls", {at: seconds[at] / most}))
         else:
             thread[at] = seconds[at]
-    parts.append(_part("thread", thread))
+    return [*parts, _part("thread", thread)]
+
+
+def _is_parallel(step: Step, chain: Chain) -> bool:
+    return step.kind in ("map", "interleave") and calls_at_once(step, chain) is not None
+
+
+def _calls(
+    chain: Chain, costs: Sequence[Cost], seconds: Sequence[float], cores: Cores
+) -> list[Part]:
+    """Returns the parallel steps, by the calls that they may have, and by what calls bring."""
+    parts: list[Part] = []
+    for at, (step, cost) in enumerate(zip(chain.steps, costs, strict=True)):
+        calls = calls_at_once(step, chain)
+        if calls is None or not _is_parallel(step, chain):
+            continue
+        most = _most_calls(step, calls)
+        if most is not None:
+            parts.append(_part("calls", {at: seconds[at] / most}))
+        if cost.speedup is not None:
+            held = step.python and cost.locked > MOSTLY
+            few = "scaling" if cost.speedup < POOR_SHARE * cores.worth else "cores"
+            parts.append(_part("lock" if held else few, {at: seconds[at] / cost.speedup}))
     return parts
 
 

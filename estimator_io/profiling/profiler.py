@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import numbers
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -12,26 +14,33 @@ import tensorflow as tf
 from estimator_io.errors import OptionError
 from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.profiling.changes.ranking import ranked
+from estimator_io.profiling.concurrency import with_concurrency
 from estimator_io.profiling.context import Measured
 from estimator_io.profiling.costs import costs_of, within
+from estimator_io.profiling.crowding import worth_of_cores
 from estimator_io.profiling.eagerly import eager_mode
+from estimator_io.profiling.emptiness import check_batches
+from estimator_io.profiling.failing import told
 from estimator_io.profiling.flow import run_flow
-from estimator_io.profiling.lock import steps_without_lock
+from estimator_io.profiling.handing import handing_seconds
 from estimator_io.profiling.machine import Machine
+from estimator_io.profiling.model import Cores
 from estimator_io.profiling.report import Applied, Report, Suggestion
 from estimator_io.profiling.stages import notes_of, stages_of
 from estimator_io.profiling.target import chain_of_target, name_of
+from estimator_io.profiling.threads import joined
 from estimator_io.profiling.timeline import timeline_of
 from estimator_io.profiling.verdict import judge
 
 __all__ = ["profile"]
 
 LEAST_SECONDS = 1.0
+MODES = ("train", "eval", "infer")
 # Parts of the time that is left when each begins.
 COSTS_SHARE, FLOW_SHARE = 0.37, 0.55
 # Seconds for the timeline, which is begun even where no time is left, and the batches it wants.
 TIMELINE_SECONDS, MOST_TIMELINE_SECONDS, TIMELINE_BATCHES = 1.0, 2.0, 4
-MOST_LOCK_SECONDS = 0.5
+MOST_TOGETHER_SECONDS = 0.6
 TRIALS = 2
 TRIAL_SHARE = 0.33
 
@@ -68,8 +77,9 @@ def profile(
 
     Raises:
       OptionError: the target cannot be profiled, or an argument is impossible.
-      NoDataError: a stage lets no element through.
-      ProfileError: nothing came in time.
+      NoDataError: a stage lets no element through, or one pass fills no batch.
+      ProfileError: the input function failed, an element could not be made, or nothing came in
+        time.
 
     Example:
       >>> import estimator_io, numpy as np
@@ -78,16 +88,25 @@ def profile(
       >>> report.verdict.kind
       'step-bound'
     """
-    _check(step_seconds, seconds)
-    with eager_mode():
+    _check(step_seconds, seconds, mode)
+    with eager_mode(), joined():
         return _profile(target, step_seconds, seconds, mode, params, apply)
 
 
-def _check(step_seconds: float | None, seconds: float) -> None:
-    if step_seconds is not None and not step_seconds > 0:
+def _check(step_seconds: Any, seconds: Any, mode: Any) -> None:
+    if step_seconds is not None and not (_is_number(step_seconds) and step_seconds > 0):
         raise OptionError(f"step_seconds. Received: {step_seconds!r}. Expected: seconds above 0.")
-    if not seconds >= LEAST_SECONDS:
+    if not (_is_number(seconds) and seconds >= LEAST_SECONDS):
         raise OptionError(f"seconds. Received: {seconds!r}. Expected: {LEAST_SECONDS:.0f} or more.")
+    if mode not in MODES:
+        raise OptionError(
+            f"mode. Received: {mode!r}. Expected: one of {', '.join(map(repr, MODES))}."
+        )
+
+
+def _is_number(value: Any) -> bool:
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return real and math.isfinite(value)
 
 
 def _profile(
@@ -107,12 +126,17 @@ def _profile(
     machine = Machine.here(_files(target))
     # The steps first: they find what gives nothing, for which the whole would wait for ever.
     costs, samples = costs_of(chain, left() * COSTS_SHARE)
+    if not isinstance(target, StagedInputFn):  # which checks its rows by itself
+        check_batches(chain, costs)
     flow = run_flow(chain, left() * FLOW_SHARE)
     costs = within(costs, None if flow.usage is None else flow.usage.cpu)
-    lock_seconds = min(MOST_LOCK_SECONDS, left() * 0.2)
-    free = steps_without_lock(chain, costs, samples, lock_seconds)
+    together = min(MOST_TOGETHER_SECONDS, left() * 0.2)
+    with told(chain.steps):
+        costs = with_concurrency(chain, costs, samples, machine.cores, together)
+    cores = Cores(machine.cores, worth_of_cores(machine.cores))
+    handing = handing_seconds(samples[-1])
     measured = Measured(
-        target, chain, costs, samples, flow, machine, step_seconds, mode, without_lock=free
+        target, chain, costs, samples, flow, machine, cores, handing, step_seconds, mode
     )
     verdict = judge(measured)
     suggestions = ranked(measured, verdict)

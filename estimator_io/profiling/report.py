@@ -56,7 +56,7 @@ class Verdict:
       ratio: seconds of a batch over seconds of a step; None without a step.
       stage: the stage that limits the pipeline.
       also: stages that come within a fifth of it.
-      limit: what is used up there: "thread", "calls", "pool", "lock" or "cores".
+      limit: what is used up: "thread", "calls", "pool", "lock", "scaling" or "cores".
       text: the same in a sentence, with the figures.
     """
 
@@ -79,9 +79,12 @@ class Suggestion:
       options: the same as options of `InputFn.replace`; None where that cannot express it.
       batches_per_second: to be expected from the pipeline alone.
       gain: that over the rate of today.
+      gain_between: what the gain may be: it is multiplied and divided by what the model is off by
+        for the pipeline of today.
       reason: why.
       memory_bytes: that it costs; None where that is not known.
       disk_bytes: likewise.
+      at_least: whether these are lower bounds.
       trial: the changed pipeline; None where it cannot be tried in this process.
     """
 
@@ -91,9 +94,11 @@ class Suggestion:
     options: Mapping[str, Any] | None
     batches_per_second: float
     gain: float
+    gain_between: tuple[float, float]
     reason: str
     memory_bytes: float | None = 0.0
     disk_bytes: float | None = 0.0
+    at_least: bool = False
     trial: Any = dataclasses.field(default=None, repr=False, compare=False)
 
 

@@ -27,8 +27,7 @@ def check_path(path: str | os.PathLike[str]) -> Path:
             f"A report is written by the end of its name. Received: {str(file)!r}. Expected: one of"
             f" {', '.join(_ENDINGS)}."
         )
-    there = file if file.exists() else file.absolute().parent
-    if not there.exists() or not os.access(there, os.W_OK) or file.is_dir():
+    if not _is_writable(file):
         raise OptionError(
             f"The report cannot be written to {str(file)!r}. Expected: a file in a folder that"
             " exists and may be written."
@@ -38,6 +37,19 @@ def check_path(path: str | os.PathLike[str]) -> Path:
 
         require_matplotlib()
     return file
+
+
+def _is_writable(file: Path) -> bool:
+    """Tells whether a file can be written, by opening it: permissions do not tell all."""
+    new = not file.exists()
+    try:
+        with file.open("ab"):
+            pass
+        if new:
+            file.unlink()
+    except OSError:
+        return False
+    return True
 
 
 def save(report: Any, path: str | os.PathLike[str]) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from estimator_io.pipeline.memory_limit import spell_bytes
 
-__all__ = ["amount", "rate", "seconds"]
+__all__ = ["amount", "gain", "rate", "seconds"]
+
+# Below this an interval says no more than that it is a prediction.
+SURE = 1.25
 
 
 def seconds(value: float) -> str:
@@ -23,6 +26,13 @@ def amount(value: float | None) -> str:
 def rate(value: float) -> str:
     """Returns a number a second."""
     return _digits(value)
+
+
+def gain(times: float, between: tuple[float, float]) -> str:
+    """Returns how many times faster it will be, with the interval where that says something."""
+    low, high = between
+    sure = high < SURE * times
+    return f"{times:.1f} times" + ("" if sure else f", from {low:.1f} to {high:.1f}")
 
 
 def _digits(value: float) -> str:

@@ -12,6 +12,8 @@ from estimator_io.profiling.report import Stage, Verdict
 
 __all__ = ["notes_of", "stages_of"]
 
+# From here on the report says so.
+DOUBTFUL = 2.0
 # What TensorFlow calls the iterators of a kind of step, in its own model.
 _NODES = {
     "map": ("Map", "ParallelMap", "ParallelMapV2", "MapAndBatch"),
@@ -101,11 +103,11 @@ def notes_of(measured: Measured) -> tuple[str, ...]:
             "The pipeline has a cache. What was measured is the pass that fills it; later passes"
             " run what stands behind it alone."
         )
-    modelled = measured.parts[0].seconds
-    if flow.seconds_per_batch and not 0.5 < flow.seconds_per_batch / max(modelled, 1e-9) < 2:
+    if measured.doubt > DOUBTFUL:
         notes.append(
-            f"The stages would explain {1 / max(modelled, 1e-9):.1f} batches/s and"
-            f" {1 / flow.seconds_per_batch:.1f} were measured: what the threads lose to each other,"
+            f"The stages would explain {measured.off / measured.seconds_per_batch:.1f} batches/s"
+            f" and {1 / measured.seconds_per_batch:.1f} were measured: what the threads lose to"
+            " each other,"
             " to AUTOTUNE's search, or to other programs. Predictions are less sure."
         )
     fn = measured.input_fn

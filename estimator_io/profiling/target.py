@@ -11,14 +11,17 @@ from typing import Any
 
 import tensorflow as tf
 
-from estimator_io.errors import OptionError
+from estimator_io.errors import EstimatorIOError, OptionError
 from estimator_io.pipeline import stages
 from estimator_io.pipeline.device import on_host
 from estimator_io.pipeline.input_fn import StagedInputFn
 from estimator_io.pipeline.interface import InputFn
 from estimator_io.profiling.chain import Chain
+from estimator_io.profiling.emptiness import check_elements
+from estimator_io.profiling.failing import call_failed
 from estimator_io.profiling.functions import caller
-from estimator_io.profiling.objects import SHUFFLE_ROWS, chain_of
+from estimator_io.profiling.objects import chain_of
+from estimator_io.profiling.transformations import SHUFFLE_ROWS
 
 __all__ = ["chain_of_target", "name_of"]
 
@@ -30,6 +33,8 @@ def chain_of_target(target: Any, mode: str, params: Mapping[str, Any] | None) ->
 
     Raises:
       OptionError: it is no target, or cannot be called.
+      NoDataError: TensorFlow knows that it gives no element.
+      ProfileError: the input function failed.
     """
     if isinstance(target, StagedInputFn):
         return _of_input_fn(target, mode, params)
@@ -109,13 +114,20 @@ def _of_dataset(dataset: Any, places: Mapping[int, str] | None = None) -> Chain:
             "This Dataset belongs to a graph, and can be read in a session of that graph alone."
             " Expected: the function that makes it, which the profile calls by itself."
         )
-    return chain_of(dataset, None, places)
+    chain = chain_of(dataset, None, places)
+    check_elements(chain, dataset)
+    return chain
 
 
 def _of_function(function: Any, mode: str, params: Mapping[str, Any] | None) -> Chain:
     arguments = _arguments(function, mode, params)
     with _recorded() as record:
-        result = function(**arguments)
+        try:
+            result = function(**arguments)
+        except EstimatorIOError:
+            raise
+        except Exception as error:
+            raise call_failed(function, error) from error
     if isinstance(result, tf.data.Dataset):
         return _of_dataset(result, record.places)
     if record.iterated:

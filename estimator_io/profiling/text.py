@@ -6,10 +6,10 @@ import io
 from typing import Any
 
 from estimator_io.profiling.report import Report, Stage, Suggestion
-from estimator_io.profiling.spelling import amount, rate
+from estimator_io.profiling.spelling import amount, gain, rate
 from estimator_io.profiling.spelling import seconds as spell
 
-__all__ = ["as_text", "print_report"]
+__all__ = ["as_text", "costs_of_change", "print_report"]
 
 WIDTH = 110
 BAR = 18
@@ -98,18 +98,28 @@ def _suggestion(one: Suggestion) -> str:
     where = f"{one.place}: " if one.place else ""
     if one.name == "nothing":
         return f"{one.edit}. {one.reason}"
-    costs = []
-    if one.memory_bytes is None or abs(one.memory_bytes) >= 1 << 20:
-        sign = "less " if (one.memory_bytes or 0) < 0 else ""
-        size = None if one.memory_bytes is None else abs(one.memory_bytes)
-        costs.append(f"{amount(size)} {sign}memory")
-    if one.disk_bytes is None or one.disk_bytes:
-        costs.append(f"{amount(one.disk_bytes)} on disk")
+    costs = costs_of_change(one)
     cost = f"; costs {' and '.join(costs)}" if costs else ""
     return (
         f"{where}{one.edit}\n   predicted {rate(one.batches_per_second)} batches/s"
-        f" ({one.gain:.1f} times){cost}. {one.reason}"
+        f" ({gain(one.gain, one.gain_between)}){cost}. {one.reason}"
     )
+
+
+def costs_of_change(one: Suggestion) -> list[str]:
+    """Returns what a change costs in memory and on the disk, in words."""
+    costs = []
+    least = "at least " if one.at_least else ""
+    if one.memory_bytes is None:
+        costs.append("memory, how much is not known")
+    elif abs(one.memory_bytes) >= 1 << 20 or one.at_least:
+        sign = "less " if one.memory_bytes < 0 else ""
+        costs.append(f"{least}{amount(abs(one.memory_bytes))} {sign}memory")
+    if one.disk_bytes is None:
+        costs.append("disk, how much is not known")
+    elif one.disk_bytes:
+        costs.append(f"{least}{amount(one.disk_bytes)} on disk")
+    return costs
 
 
 def _applied(applied: Any) -> str:

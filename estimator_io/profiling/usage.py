@@ -11,7 +11,7 @@ import glob
 import os
 import time
 
-__all__ = ["Usage"]
+__all__ = ["Usage", "threads_now"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,12 +46,21 @@ class Usage:
         return Usage(self.wall / number, self.cpu / number, self.queued / number)
 
 
-def _queued() -> float:
-    total = 0
+def threads_now() -> dict[str, tuple[float, float]]:
+    """Returns (seconds on a core, seconds in the queue for one) of each thread, by its id.
+
+    Empty where the system does not tell.
+    """
+    found = {}
     for path in glob.glob(f"/proc/{os.getpid()}/task/*/schedstat"):
         try:
             with open(path) as file:
-                total += int(file.read().split()[1])
-        except (OSError, IndexError, ValueError):  # a thread that has ended
+                cpu, queued = file.read().split()[:2]
+                found[path] = (int(cpu) * 1e-9, int(queued) * 1e-9)
+        except (OSError, ValueError):  # a thread that has ended
             continue
-    return total * 1e-9
+    return found
+
+
+def _queued() -> float:
+    return sum(queued for _, queued in threads_now().values())

@@ -20,6 +20,7 @@ _LIMITS = {
     "thread": "one thread does its work, one element after the other",
     "calls": "all of its calls are busy",
     "pool": "all threads of the pool are busy with it",
+    "scaling": "more calls at once do not make it faster",
     "lock": "its Python code holds the interpreter's lock",
     "cores": "it has the cores busy",
 }

@@ -17,6 +17,7 @@ __all__ = [
     "frame_place",
     "frames_of_threads",
     "function_place",
+    "is_library",
     "last_line",
     "spell_place",
 ]
@@ -37,7 +38,7 @@ def function_place(function: Any) -> str:
     code = getattr(function, "__code__", None)
     if code is None:
         code = getattr(vars(type(function)).get("__call__"), "__code__", None)
-    if code is None or _is_library(code.co_filename):
+    if code is None or is_library(code.co_filename):
         return ""
     return spell_place(code.co_filename, code.co_firstlineno)
 
@@ -54,7 +55,7 @@ def error_place(error: BaseException) -> str:
         for frame in traceback.extract_tb(error.__traceback__)
         if not frame.filename.startswith("<")
     ]
-    own = [frame for frame in frames if not _is_library(frame[0])]
+    own = [frame for frame in frames if not is_library(frame[0])]
     found = own or frames
     return spell_place(*found[-1]) if found else ""
 
@@ -68,7 +69,7 @@ def frame_place(frame: FrameType | None) -> str:
     """Returns the innermost line of the program's own code in a frame and its callers, or ""."""
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith("<") and not _is_library(name):
+        if not name.startswith("<") and not is_library(name):
             return spell_place(name, frame.f_lineno)
         frame = frame.f_back
     return ""
@@ -82,7 +83,7 @@ def last_line(error: BaseException) -> str:
     return f"{name}: {lines[0]}" if lines else name
 
 
-def _is_library(file_name: str) -> bool:
+def is_library(file_name: str) -> bool:
     """Tells whether a file is Python's, an installed package's or ours."""
     path = os.path.abspath(file_name)
     return path.startswith(_libraries())

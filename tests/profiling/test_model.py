@@ -7,12 +7,12 @@ import tensorflow as tf
 
 from estimator_io.profiling.chain import Chain, Step
 from estimator_io.profiling.costs import Cost, elements_per_batch, within
-from estimator_io.profiling.model import parts_of
+from estimator_io.profiling.model import Cores, parts_of
 
 
-def cost(seconds=0.0, cpu=None, inputs=1.0):
+def cost(seconds=0.0, cpu=None, inputs=1.0, **more):
     cpu = seconds if cpu is None else cpu
-    return Cost(seconds, cpu, bytes=4.0, inputs=inputs, first=0.0, elements=8)
+    return Cost(seconds, cpu, bytes=4.0, inputs=inputs, first=0.0, elements=8, **more)
 
 
 def step(kind, **fields):
@@ -26,8 +26,8 @@ def chain(*steps, threads=None, rewritten=True):
     return Chain(steps, options, rewritten)
 
 
-def limit(pipeline, costs, cores=4, **more):
-    part = parts_of(pipeline, costs, cores, **more)[0]
+def limit(pipeline, costs, cores=4, worth=None):
+    part = parts_of(pipeline, costs, Cores(cores, worth or cores))[0]
     return part.kind, pytest.approx(part.seconds), pipeline.steps[part.shares[0][0]].stage
 
 
@@ -65,7 +65,7 @@ def test_the_pool_bounds_the_calls_of_autotune():
 def test_tensorflow_makes_a_pure_map_parallel_and_no_other():
     costs = [cost(), cost(0.008), cost(inputs=10)]
     pure = chain(step("source"), step("map"), step("batch"))
-    assert parts_of(pure, costs, 4)[0].kind in ("pool", "cores")
+    assert parts_of(pure, costs, Cores(4, 4))[0].kind in ("pool", "cores")
     stateful = chain(step("source"), step("map", stateful=True), step("batch"))
     assert limit(stateful, costs)[0] == "thread"
     as_written = dataclasses.replace(pure, rewritten=False)
@@ -78,7 +78,33 @@ def test_python_code_shares_one_lock_unless_it_lets_go():
     )
     costs = [cost(), cost(0.004), cost(inputs=10)]
     assert limit(pipeline, costs) == ("lock", 0.04, "map")
-    assert limit(pipeline, costs, without_lock=frozenset({1})) == ("cores", 0.01, "map")
+    costs[1] = cost(0.004, locked=0.0)
+    assert limit(pipeline, costs) == ("cores", 0.01, "map")
+    costs[1] = cost(0.004, locked=0.75)
+    assert limit(pipeline, costs) == ("lock", 0.03, "map")
+
+
+def test_cores_count_for_what_they_are_worth():
+    pipeline = chain(step("source"), step("map", calls=8), step("batch"), threads=64)
+    costs = [cost(0.001), cost(0.004), cost(inputs=10)]
+    assert limit(pipeline, costs, worth=2.5) == ("cores", 10 * 0.005 / 2.5, "map")
+
+
+def test_calls_bring_no_more_than_they_were_measured_to():
+    pipeline = chain(step("source"), step("map", calls=8), step("batch"), threads=64)
+    costs = [cost(), cost(0.004, speedup=1.25), cost(inputs=10)]
+    assert limit(pipeline, costs) == ("scaling", 10 * 0.004 / 1.25, "map")
+    costs[1] = cost(0.004, speedup=3.2)  # nearly what four cores are worth
+    assert limit(pipeline, costs) == ("cores", 10 * 0.004 / 3.2, "map")
+    serial = chain(step("source"), step("map", stateful=True), step("batch"))
+    assert limit(serial, costs) == ("thread", 10 * 0.004, "map")
+
+
+def test_a_lock_is_named_where_calls_of_python_bring_nothing():
+    python = step("map", calls=8, python=True, stateful=True)
+    pipeline = chain(step("source"), python, step("batch"), threads=64)
+    costs = [cost(), cost(0.004, speedup=0.8, locked=1.0), cost(inputs=10)]
+    assert limit(pipeline, costs) == ("lock", 10 * 0.004 / 0.8, "map")
 
 
 def test_an_interleave_has_no_more_calls_than_files_open():

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from estimator_io.pipeline.memory_limit import spell_bytes
 from estimator_io.profiling.changes.making import suggestion
+from estimator_io.profiling.changes.trying import tried_seconds
 from estimator_io.profiling.context import Measured
 from estimator_io.profiling.costs import Cost
 from estimator_io.profiling.report import Suggestion
+from estimator_io.profiling.sizes import extent_of, file_bytes_of
 
 __all__ = ["cache"]
 
@@ -21,11 +22,12 @@ def cache(measured: Measured) -> Iterator[Suggestion]:
     if at is None or measured.target_caches or measured.mode != "train":
         return
     steps, cost = measured.chain.steps, measured.costs[at]
-    rows = measured.elements_of(at)
-    if rows == 1.0:
+    if measured.elements_of(at) == 1.0:
         return
-    size = None if rows is None else rows * cost.bytes
-    in_memory = size is None or size <= MEMORY_SHARE * measured.machine.memory_bytes
+    extent = extent_of(measured, at)
+    # Where the rows are not known, what the files take is the best guess of what they come to.
+    likely = file_bytes_of(measured, at) if extent.bytes is None else extent.bytes
+    in_memory = (likely or 0.0) <= MEMORY_SHARE * measured.machine.memory_bytes
     sample = measured.samples[at]
     chain = measured.chain.from_memory(at, sample.dataset.repeat())
     kept = Cost(sample.read_seconds, sample.read_seconds, cost.bytes, 0.0, 0.0, sample.count)
@@ -37,20 +39,23 @@ def cache(measured: Measured) -> Iterator[Suggestion]:
         edit = f".cache({'' if in_memory else repr('<file>')}) behind {where.stage}"
         if any(step.kind == "shuffle" for step in steps[: at + 1]):
             edit += ", with the shuffle moved behind the cache"
-    total = f"{spell_bytes(cost.bytes)} a row" + (f", {spell_bytes(size)} in all" if size else "")
+        if where.repeated:
+            edit += ", with the repeat moved behind the cache"
     yield suggestion(
         measured,
         "cache",
         edit,
         f"From the second pass on, all up to {where.stage} is read from"
-        f" {'memory' if in_memory else 'the disk'} instead of made ({total}).",
+        f" {'memory' if in_memory else 'the disk'} instead of made ({extent.told}).",
         chain,
         [kept, *measured.costs[at + 1 :]],
         step=where,
         options=options,
-        memory_bytes=size if in_memory else 0.0,
-        disk_bytes=0.0 if in_memory else size,
+        memory_bytes=extent.bytes if in_memory else 0.0,
+        disk_bytes=0.0 if in_memory else extent.bytes,
+        at_least=extent.least,
         tried=in_memory,
+        seconds=tried_seconds(chain),
     )
 
 
@@ -61,12 +66,17 @@ def _last_repeatable(measured: Measured) -> int | None:
     for at, step in enumerate(steps):
         if measured.input_fn is not None and step.stage not in _STORED:
             break
-        if step.random or (step.kind == "batch" and measured.input_fn is None):
+        # An InputFn keeps rows by their number, so the order in which they come is no matter.
+        orders = measured.input_fn is not None and step.stage in _ORDERING
+        if step.writes or (step.random and not orders):
+            break
+        if step.kind == "batch" and measured.input_fn is None:
             break
         if step.kind in ("map", "flat_map", "interleave", "filter", "source"):
             best = at
     return best
 
 
-# The stages of an InputFn up to its cache.
-_STORED = ("source", "epochs", "shuffle", "shard", "rows", "read", "parse")
+# The stages of an InputFn that say which rows come next, and all up to its cache.
+_ORDERING = ("source", "epochs", "shuffle", "shard", "rows")
+_STORED = (*_ORDERING, "read", "parse")

@@ -24,12 +24,14 @@ def processes(measured: Measured) -> Iterator[Suggestion]:
         return
     for at, _ in measured.parts[0].shares:
         step, cost = measured.chain.steps[at], measured.costs[at]
-        if not step.python or step.kind != "map" or cost.cpu < cost.waiting:
+        if not step.python or step.kind != "map" or step.writes or cost.cpu < cost.waiting:
             continue
         if measured.parts[0].kind not in ("lock", "thread", "calls", "pool"):
             continue
         moved = dataclasses.replace(step, python=False, calls=cores)
         chain = measured.chain.with_step(at, moved)
+        costs = list(measured.costs)
+        costs[at] = dataclasses.replace(cost, speedup=None, locked=0.0)
         stage = step.stage if measured.input_fn is not None else "parse"
         yield suggestion(
             measured,
@@ -39,7 +41,7 @@ def processes(measured: Measured) -> Iterator[Suggestion]:
             f"{step.stage} is Python code that holds the interpreter's lock, so threads do not"
             f" help; {cores} processes share it out over the cores.",
             chain.with_threads(max(chain.threads or 0, cores + 2)),
-            measured.costs,
+            costs,
             step=step,
             memory_bytes=PROCESS_BYTES * cores,
             tried=False,
@@ -48,6 +50,8 @@ def processes(measured: Measured) -> Iterator[Suggestion]:
 
 def service(measured: Measured) -> Iterator[Suggestion]:
     """Yields: workers of a tf.data service on other hosts, where the cores of this one are busy."""
+    if any(step.python or step.writes for step in measured.chain.steps):
+        return  # neither Python functions nor variables travel to other processes
     cores = next((part for part in measured.parts if part.kind == "cores"), None)
     if cores is None or cores.seconds < 0.7 * measured.parts[0].seconds:
         return

@@ -9,9 +9,10 @@ from typing import Any
 from estimator_io.profiling.chain import AUTOTUNE, Chain, Step
 from estimator_io.profiling.changes.making import enough, spell_options, suggestion
 from estimator_io.profiling.context import Measured
+from estimator_io.profiling.functional import interleaved, reads_files
 from estimator_io.profiling.model import calls_at_once
-from estimator_io.profiling.objects import interleaved, reads_files
 from estimator_io.profiling.report import Suggestion
+from estimator_io.profiling.sizes import file_bytes_of
 
 __all__ = ["more_calls", "more_files", "more_threads"]
 
@@ -23,10 +24,13 @@ def more_calls(measured: Measured) -> Iterator[Suggestion]:
     """Yields: a map that makes too few calls at once makes more."""
     for at, _ in measured.parts[0].shares:
         step = measured.chain.steps[at]
-        if step.kind != "map" or calls_at_once(step, measured.chain) == AUTOTUNE:
+        given = calls_at_once(step, measured.chain)
+        if step.kind != "map" or step.writes or given == AUTOTUNE:
             continue
         waits = measured.costs[at].waiting > measured.costs[at].cpu
         needed = enough(measured, measured.chain, at)
+        if given is not None and given >= needed:
+            continue  # there are enough; threads for them are another change
         calls = needed if waits else AUTOTUNE
         chain = measured.chain.with_step(at, step.at_once(calls))
         threads = _threads(measured, chain, needed) if waits else None
@@ -94,15 +98,21 @@ def more_threads(measured: Measured) -> Iterator[Suggestion]:
     if cost.waiting < cost.cpu:
         return
     pool = measured.chain.threads or measured.machine.cores
-    threads = max(enough(measured, measured.chain, at), pool + 1)
+    needed = enough(measured, measured.chain, at)
+    given = calls_at_once(step, measured.chain) or AUTOTUNE
+    threads = max(needed if given == AUTOTUNE else min(needed, given), pool + 1)
+    held = (
+        "so AUTOTUNE can make no more calls at once"
+        if given == AUTOTUNE
+        else f"so no more of its {given} calls run at once"
+    )
     chain = measured.chain.with_threads(threads)
     fn = measured.input_fn
     yield suggestion(
         measured,
         "threads",
         f"threads={threads}" if fn else pool_edit(threads),
-        f"{step.stage} waits and holds a thread while it does; the pool has {pool}, so AUTOTUNE can"
-        " make no more calls at once.",
+        f"{step.stage} waits and holds a thread while it does; the pool has {pool}, {held}.",
         chain,
         measured.costs,
         step=None if fn else step,
@@ -116,7 +126,7 @@ def more_files(measured: Measured) -> Iterator[Suggestion]:
     fn = measured.input_fn
     for at, _ in measured.parts[0].shares:
         step = measured.chain.steps[at]
-        if not reads_files(step) or at == 0:
+        if not reads_files(step) or step.writes or at == 0:
             continue
         if fn is not None:
             if fn.source.files:
@@ -131,13 +141,14 @@ def more_files(measured: Measured) -> Iterator[Suggestion]:
         if calls <= max(1, step.calls or 1):
             continue
         chain, threads = _at_once(measured, at, calls)
-        edit = f"interleave(…, cycle_length={calls}, num_parallel_calls={calls})"
-        now = "one after the other" if step.size in (None, 1) else f"{step.size} at once"
+        wider = step.kind != "interleave" or 0 < (step.size or 0) < calls
+        cycle = f"cycle_length={calls}, " if wider else ""
+        edit = f"interleave(…, {cycle}num_parallel_calls={calls})"
         yield suggestion(
             measured,
             "interleave",
             edit + (f" and {pool_edit(threads)}" if threads else ""),
-            f"Files are read {now}, each at the speed of one stream.",
+            _read_now(step) + (" It changes the order of the rows." if wider else ""),
             chain,
             measured.costs,
             step=step,
@@ -148,11 +159,23 @@ def more_files(measured: Measured) -> Iterator[Suggestion]:
 def _at_once(measured: Measured, at: int, calls: int) -> tuple[Chain, int | None]:
     """Returns the pipeline that reads `calls` files at once, and the threads that it needs."""
     step = measured.chain.steps[at]
-    changed = dataclasses.replace(_wide(step).at_once(calls), size=calls)
+    cycle = max(calls, step.size or 0) if step.kind == "interleave" else calls
+    changed = dataclasses.replace(_wide(step).at_once(calls), size=cycle)
     chain = measured.chain.with_step(at, changed)
     # Functions inside of an interleave wait in the pool; its own reading does not.
     threads = _threads(measured, chain, calls + 1) if step.python else None
     return (chain.with_threads(threads) if threads else chain), threads
+
+
+def _read_now(step: Step) -> str:
+    """Returns how a step reads what it opens: one after the other, in turn, or several at once."""
+    what = "Generators" if "GeneratorDataset" in step.operations else "Files"
+    if step.kind != "interleave" or step.size == 1:
+        return f"{what} are read one after the other, each at the speed of one stream."
+    if step.calls is None:
+        return f"{what} are read in turn, but one at a time: it makes one call at once."
+    many = f"{step.calls} at once" if step.calls > 0 else "as many at once as AUTOTUNE chose"
+    return f"{what} are read {many}, each at the speed of one stream."
 
 
 def _wide(step: Step) -> Step:
@@ -202,5 +225,5 @@ def _split(measured: Measured, at: int) -> Suggestion:
         measured.costs,
         step=step,
         tried=False,
-        disk_bytes=None,
+        disk_bytes=0.0 if "GeneratorDataset" in step.operations else file_bytes_of(measured, at),
     )

@@ -65,5 +65,6 @@ def _nothing(measured: Measured) -> Suggestion:
         options=None,
         batches_per_second=1 / measured.seconds_per_batch,
         gain=1.0,
+        gain_between=(1.0, 1.0),
         reason="The pipeline gives batches faster than the step takes them.",
     )

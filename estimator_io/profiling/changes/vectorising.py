@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from estimator_io.profiling.chain import Chain, Step
 from estimator_io.profiling.changes.making import suggestion
+from estimator_io.profiling.changes.trying import tried_seconds
 from estimator_io.profiling.context import Measured
 from estimator_io.profiling.costs import Cost, costs_from
 from estimator_io.profiling.eagerly import bounded
@@ -31,9 +32,9 @@ def vectorise(measured: Measured) -> Iterator[Suggestion]:
         step, cost = steps[at], measured.costs[at]
         batch = _batch_behind(steps, at)
         cheap = cost.seconds <= MOST_SECONDS_A_ROW
-        if step.kind != "map" or batch is None or not cheap or step.python or step.random:
+        if step.kind != "map" or batch is None or not cheap or step.python:
             continue
-        if at == 0 or not callable(step.user_function):
+        if at == 0 or step.random or step.writes or not callable(step.user_function):
             continue
         try:
             found = bounded(
@@ -63,6 +64,7 @@ def vectorise(measured: Measured) -> Iterator[Suggestion]:
             costs,
             step=step,
             options=options,
+            seconds=tried_seconds(chain),
         )
 
 

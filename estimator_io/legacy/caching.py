@@ -143,7 +143,7 @@ class Cache:
         reading = graph.Reading(
             rows=rows,
             codec=codec,
-            row_of=traced,
+            row_of=lambda number, raw: traced(raw),
             row_of_number=tf.function(
                 lambda number: traced(tuple(tf.gather(column, number) for column in columns)),
                 input_signature=[tf.TensorSpec([], tf.int64)],

@@ -237,4 +237,6 @@ def _title(call: InputCall) -> str:
 def _name(input_fn: Any) -> str:
     while hasattr(input_fn, "func"):
         input_fn = input_fn.func
+    if isinstance(input_fn, InputFn):
+        return "InputFn"
     return getattr(input_fn, "__qualname__", type(input_fn).__name__)

@@ -142,11 +142,9 @@ def run(arguments: argparse.Namespace) -> int:
     ours = _refused_here(arguments)
 
     def run_program() -> int:
-        return program.run(found, rest, program_builtins, ours)
+        return _told(lambda: program.run(found, rest, program_builtins, ours))
 
-    if arguments.accelerate:
-        return _accelerated(arguments, lambda: _told(run_program))
-    return run_program()
+    return _accelerated(arguments, run_program) if arguments.accelerate else run_program()
 
 
 _OPTIONS = ("batch_size", "processes", "cache", "service", "device")
@@ -156,8 +154,8 @@ def _refused_here(arguments: argparse.Namespace) -> tuple[type[Exception], ...]:
     """Returns the errors of a program that are told in one line, with exit code 2."""
     from estimator_io.runner.flag_errors import refused_flags
 
-    # Without --accelerate a program ends as under python.
-    return (*refused_flags(), EstimatorIOError) if arguments.accelerate else (OptionError,)
+    refused = (*refused_flags(), OptionError)
+    return (*refused, EstimatorIOError) if arguments.accelerate else refused
 
 
 def _told(run_program: Callable[[], int]) -> int:

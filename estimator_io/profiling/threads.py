@@ -38,7 +38,7 @@ def joined(patience: float = PATIENCE_SECONDS) -> Iterator[None]:
             thread.join(max(0.0, end - time.monotonic()))
 
 
-def start(work: Callable[[], None]) -> threading.Thread:
+def start(work: Callable[[], object]) -> threading.Thread:
     """Returns a thread that does `work` and was started."""
     thread = threading.Thread(target=work, name=NAME, daemon=True)
     thread.start()

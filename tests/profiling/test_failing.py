@@ -70,7 +70,7 @@ def no_records():
 
 def _late(x):
     def fail(value):
-        if value > 40:
+        if value > 2:
             raise ValueError(f"the row {value} is bad\nin many lines")
         return value
 
@@ -90,7 +90,7 @@ HERE = "tests/profiling/test_failing.py"
         (failing, (f"{HERE}:{failing.__code__.co_firstlineno + 1}", "KeyError", "wobble")),
         (missing, (f"'map' at {HERE}:{missing.__code__.co_firstlineno + 1}", "/nowhere/a")),
         (no_records, (f"at {HERE}:{no_records.__code__.co_firstlineno + 1}", "/nowhere/b")),
-        (late, (f"{HERE}:{late.__code__.co_firstlineno + 1}", "ValueError: the row 41 is bad")),
+        (late, (f"{HERE}:{late.__code__.co_firstlineno + 1}", "ValueError: the row 3 is bad")),
     ],
 )
 def test_a_failure_is_told_in_one_line_with_its_place(target, pieces):

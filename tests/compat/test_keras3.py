@@ -113,6 +113,24 @@ def test_dropout_draws_another_mask_at_every_step(tf: Any) -> None:
     assert not np.array_equal(masks[1], masks[2])
 
 
+def test_a_seed_is_counted_on_after_it_was_drawn_with(tf: Any) -> None:
+    graphs: list[Any] = []
+
+    def dropping(x: Any, training: bool) -> Any:
+        graphs.append(x.graph)
+        return tf.keras.layers.Dense(1)(tf.keras.layers.Dropout(0.5, seed=1)(x, training=training))
+
+    estimator(tf, dropping).train(input_fn(tf), steps=1)
+    operations = graphs[0].get_operations()
+    seed = next(op for op in operations if op.type == "VarHandleOp" and "seed" in op.name)
+    uses = seed.outputs[0].consumers()
+    counted = next(op for op in uses if op.type == "AssignVariableOp" and op.control_inputs)
+    made_before = operations[: operations.index(counted)]
+    reads = [op for op in uses if op.type == "ReadVariableOp" and op in made_before]
+    assert len(reads) > 1
+    assert set(reads) <= set(counted.control_inputs)
+
+
 def test_a_layer_that_changes_its_state_twice_a_step_is_refused(tf: Any) -> None:
     def twice(x: Any, training: bool) -> Any:
         layer = tf.keras.layers.BatchNormalization()

@@ -55,11 +55,28 @@ def _record(variable: Any, value: Any) -> None:
             f"{replica_count()} replicas of an Estimator; use the layers of tf_keras or "
             "tf.compat.v1.layers."
         )
-    # Counters do not depend on the batch: without this they would also count the attempt to read
-    # beyond the last one.
-    with tf.control_dependencies(_inputs.get()):
+    # Counters do not depend on the batch: without its tensors they would also count the attempt to
+    # read beyond the last one.
+    with tf.control_dependencies([*_inputs.get(), *_reads(variable)]):
         assigned = variable._value.assign(tf.cast(value, variable._value.dtype))
     updates[id(variable)] = (variable, assigned.op)
+
+
+def _reads(variable: Any) -> list[Any]:
+    """Returns the operations that have read a variable so far, which must see its old value.
+
+    A seed is read twice, once to draw with and once to be counted on; in a graph nothing else
+    orders the first of these against the assignment.
+    """
+    import tensorflow as tf
+
+    context = tf.compat.v1.get_default_graph()._get_control_flow_context()
+    return [
+        operation
+        for operation in variable._value.handle.consumers()
+        if operation.type == "ReadVariableOp"
+        and operation._get_control_flow_context() is context
+    ]
 
 
 def take_updates(variables: list[Any]) -> list[Any]:

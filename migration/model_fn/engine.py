@@ -173,6 +173,10 @@ class Engine:
         """Whether the call of `mode` may take another step, as far as it has told."""
         return self.begun(mode) and self._calls[mode].running
 
+    def ended(self, mode: str) -> bool:
+        """Whether the call of `mode` has no more steps to give, as far as it has told."""
+        return not self.begun(mode) or self._calls[mode].ended
+
     def step(self, mode: str, batch: Any = None, *, ahead: int = 0) -> Any:
         """Takes one step of a call that has begun.
 

@@ -241,7 +241,7 @@ class ModelFnModel(EstimatorMethods, _Model):
 
     def _train_step(self, iterator: Any) -> dict[str, Any]:
         logs = self._step("train", iterator)
-        if not self._engine.running("train"):
+        if self._engine.ended("train"):
             self.stop_training = True
         return logs
 

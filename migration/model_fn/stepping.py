@@ -17,6 +17,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from migration.model_fn.ahead import Block
+
 __all__ = ["AbandoningHook", "Ended", "StepHook", "SteppedCall"]
 
 _log = logging.getLogger("estimator_io")
@@ -33,10 +35,11 @@ class _AbandonedError(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
-class _Step:
-    """One step, on `feed`: values by placeholder."""
+class _Steps:
+    """`count` steps, each on `feed`: values by placeholder."""
 
     feed: Mapping[Any, Any]
+    count: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +58,7 @@ class _End:
 
 @dataclasses.dataclass(frozen=True)
 class _Answer:
-    """What came of a command: the results of a step or a visit, or the error of a visit."""
+    """What came of a command: a list of the results of steps, or the result or error of a visit."""
 
     value: Any = None
     error: BaseException | None = None
@@ -64,11 +67,11 @@ class _Answer:
 
 @dataclasses.dataclass(frozen=True)
 class _Over:
-    """The call returned `value`, after a last step that `step` answers, or raised `error`."""
+    """The call returned `value`, after last steps that `steps` answers, or raised `error`."""
 
     value: Any = None
     error: BaseException | None = None
-    step: _Answer | None = None
+    steps: _Answer | None = None
 
 
 class StepHook(tf.compat.v1.train.SessionRunHook):
@@ -83,8 +86,9 @@ class StepHook(tf.compat.v1.train.SessionRunHook):
         self._fetched: Any = None
         self.commands: queue.SimpleQueue = queue.SimpleQueue()
         self.answers: queue.SimpleQueue = queue.SimpleQueue()
-        self.answer: _Answer | None = None  # of the step before, given when all hooks saw it
-        self._step: _Step | None = None
+        self._results: list[Any] = []  # of the last command, given when all hooks saw them
+        self._left = 0  # steps of the last command that were not taken
+        self._arguments: Any = None
         self._session: Any = None
 
     def begin(self) -> None:
@@ -99,28 +103,35 @@ class StepHook(tf.compat.v1.train.SessionRunHook):
     def before_run(self, run_context: Any) -> Any:
         """Waits for the next batch; a step that a lost session did not finish is taken again."""
         del run_context
-        if self._step is None:
-            self._step = self._next_step()
-        return tf.compat.v1.train.SessionRunArgs(self._fetched, feed_dict=self._step.feed)
+        if not self._left:
+            steps = self._next_steps()
+            self._left = steps.count
+            self._arguments = tf.compat.v1.train.SessionRunArgs(self._fetched, steps.feed)
+        return self._arguments
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
         """Keeps the results until every other hook has seen them too."""
         del run_context
-        self._step = None
-        self.answer = _Answer(run_values.results)
+        self._left -= 1
+        self._results.append(run_values.results)
+
+    def take_answer(self) -> _Answer | None:
+        """Returns what came of the steps since the last answer, or None without any."""
+        results, self._results = self._results, []
+        return _Answer(results) if results else None
 
     @property
     def has_session(self) -> bool:
         """Whether the variables have been initialized or restored."""
         return self._session is not None
 
-    def _next_step(self) -> _Step:
-        if self.answer is not None:
-            self.answers.put(self.answer)
-            self.answer = None
+    def _next_steps(self) -> _Steps:
+        answer = self.take_answer()
+        if answer is not None:
+            self.answers.put(answer)
         while True:
             command = self.commands.get()
-            if isinstance(command, _Step):
+            if isinstance(command, _Steps):
                 return command
             if isinstance(command, _End):
                 raise command.error
@@ -165,7 +176,8 @@ class SteppedCall:
         self._over: _Over | None = None
         self._graph_is_built = False
         self._asked = 0  # steps that no answer has been taken of
-        self._answers: collections.deque[_Answer] = collections.deque()  # of steps, in their order
+        self._block = Block()
+        self._results: collections.deque[Any] = collections.deque()  # of steps, in their order
         self._ending = False
         self.abandoned = False
         self._thread = threading.Thread(
@@ -178,6 +190,11 @@ class SteppedCall:
         """Whether the call may take another step, as far as it has told."""
         return self._over is None and not self._ending
 
+    @property
+    def ended(self) -> bool:
+        """Whether `step` has nothing more to give, as far as the call has told."""
+        return not self.running and not self._results
+
     def step(
         self, feed: Mapping[Any, Any] | Callable[[], Mapping[Any, Any]], *, ahead: int = 0
     ) -> Any:
@@ -185,7 +202,7 @@ class SteppedCall:
 
         Args:
           feed: values by placeholder, or what makes them once the graph is built.
-          ahead: how many steps more, on the same feed, the call may begin before it is asked for
+          ahead: how many steps more, on the same feed, the call may take before it is asked for
             them. Nobody must look at the session in between.
 
         Returns:
@@ -199,14 +216,20 @@ class SteppedCall:
             if not self._graph_is_built:
                 self.visit(lambda _: None)  # the graph is built once the hook listens
             feed = feed() if self._over is None else {}
-        while self._over is None and self._asked <= ahead:
-            self._hook.commands.put(_Step(feed))
-            self._asked += 1
-        while self._over is None and not self._answers:
+        self._hand_over(feed, 1 + ahead - self._asked - len(self._results))
+        while self._over is None and not self._results:
             self._take()
-        if self._answers:
-            return self._answers.popleft().value
+        if self._results:
+            return self._results.popleft()
         raise self._error()
+
+    def _hand_over(self, feed: Mapping[Any, Any], allowed: int) -> None:
+        """Asks for some of the allowed steps: for one block beside the one that is being taken."""
+        while self._over is None and allowed > 0 and self._asked <= self._block.steps:
+            count = min(self._block.steps, allowed)
+            self._hook.commands.put(_Steps(feed, count))
+            self._asked += count
+            allowed -= count
 
     def visit(self, function: Callable[[Any], Any]) -> Any:
         """Returns `function(session)`, called between two steps in the thread of the call."""
@@ -246,13 +269,14 @@ class SteppedCall:
         answer = self._hook.answers.get(timeout=seconds)
         self._graph_is_built = True
         if isinstance(answer, _Over):
-            self._over, answer = answer, answer.step
+            self._over, answer = answer, answer.steps
         if answer is None:
             return None
         if answer.visit:
             return answer
-        self._asked -= 1
-        self._answers.append(answer)
+        self._asked -= len(answer.value)
+        self._results.extend(answer.value)
+        self._block.took(len(answer.value))
         return None
 
     def _error(self) -> BaseException:
@@ -273,4 +297,4 @@ class SteppedCall:
         except BaseException as error:
             self._hook.answers.put(_Over(error=error))
         else:
-            self._hook.answers.put(_Over(value=value, step=self._hook.answer))
+            self._hook.answers.put(_Over(value=value, steps=self._hook.take_answer()))

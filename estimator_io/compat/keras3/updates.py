@@ -74,8 +74,7 @@ def _reads(variable: Any) -> list[Any]:
     return [
         operation
         for operation in variable._value.handle.consumers()
-        if operation.type == "ReadVariableOp"
-        and operation._get_control_flow_context() is context
+        if operation.type == "ReadVariableOp" and operation._get_control_flow_context() is context
     ]
 
 

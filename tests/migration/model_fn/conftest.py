@@ -100,3 +100,24 @@ def dataset(size=60, batch=8, repeat=True):
 
 def config(folder, **kwargs):
     return tf.estimator.RunConfig(model_dir=str(folder), tf_random_seed=5, **kwargs)
+
+
+def slope_model_fn(features, labels, mode):
+    """y = slope * x; the loss is the error of the slope."""
+    slope = v1.get_variable("slope", [], initializer=v1.zeros_initializer())
+    predictions = slope * features
+    if mode == "infer":
+        return tf.estimator.EstimatorSpec(mode, predictions)
+    loss = v1.losses.mean_squared_error(labels, predictions)
+    optimizer = v1.train.GradientDescentOptimizer(0.1)
+    train_op = optimizer.minimize(loss, global_step=v1.train.get_global_step())
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+
+def steps_of_slope(rows):
+    """The slopes and losses of gradient descent, computed by hand for x = 1, y = 2."""
+    slope, losses = 0.0, []
+    for _ in range(rows):
+        losses.append((2 - slope) ** 2)
+        slope += 0.1 * 2 * (2 - slope)
+    return slope, losses

@@ -7,7 +7,15 @@ import tensorflow as tf
 import estimator_io
 import migration
 from estimator_io.errors import NoDataError, OptionError, SourceError, StructureError
-from tests.migration.model_fn.conftest import Losses, config, dataset, rich_model_fn, rows
+from tests.migration.model_fn.conftest import (
+    Losses,
+    config,
+    dataset,
+    rich_model_fn,
+    rows,
+    slope_model_fn,
+    steps_of_slope,
+)
 
 v1 = tf.compat.v1
 PARAMS = {"optimizer": "adam"}
@@ -16,27 +24,6 @@ PARAMS = {"optimizer": "adam"}
 @pytest.fixture
 def model(tmp_path):
     return migration.ModelFnModel(rich_model_fn, PARAMS, config(tmp_path / "model"))
-
-
-def slope_model_fn(features, labels, mode):
-    """y = slope * x; the loss is the error of the slope."""
-    slope = v1.get_variable("slope", [], initializer=v1.zeros_initializer())
-    predictions = slope * features
-    if mode == "infer":
-        return tf.estimator.EstimatorSpec(mode, predictions)
-    loss = v1.losses.mean_squared_error(labels, predictions)
-    optimizer = v1.train.GradientDescentOptimizer(0.1)
-    train_op = optimizer.minimize(loss, global_step=v1.train.get_global_step())
-    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
-
-
-def steps_of_slope(rows):
-    """The slopes and losses of gradient descent, computed by hand for x = 1, y = 2."""
-    slope, losses = 0.0, []
-    for _ in range(rows):
-        losses.append((2 - slope) ** 2)
-        slope += 0.1 * 2 * (2 - slope)
-    return slope, losses
 
 
 def test_history_and_variables_are_those_of_gradient_descent(tmp_path):

@@ -18,7 +18,7 @@ from estimator_io.pipeline.memory_limit import Limit
 from estimator_io.pipeline.options import Options
 from estimator_io.plan.calls import Call, Deferred
 from estimator_io.plan.parallel import parallel
-from estimator_io.sources.base import Order, Source
+from estimator_io.sources.base import Order, RandomAccessSource, Source
 from estimator_io.store.stage import Caching, Skipping, cache_call, keeps_nothing, open_rows
 
 # Rows under way beside those that worker processes are at.
@@ -29,7 +29,7 @@ __all__ = ["cache_calls", "cached_in_order", "rows_of_cache", "without_idle_cach
 
 def cached_in_order(source: Source, options: Options) -> bool:
     """Whether rows are cached in the order of a stream, and so shuffled and counted behind it."""
-    return options.cache is not None and not source.random_access
+    return options.cache is not None and not isinstance(source, RandomAccessSource)
 
 
 def without_idle_cache(source: Source, options: Options) -> Options:
@@ -88,7 +88,7 @@ def _skipping(source: Source, options: Options, order: Order) -> Skipping | None
     decode = source.decode
     if source.decode_located is not None:  # a stream's rows are decoded before they have numbers
         decode = None
-        if source.random_access:
+        if isinstance(source, RandomAccessSource):
             decode = functools.partial(alone, function=source.decode_located)
     return Skipping(
         note=note,

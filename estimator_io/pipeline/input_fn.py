@@ -24,7 +24,7 @@ from estimator_io.pipeline.weights import weights_into_features
 from estimator_io.plan.calls import Named, Plan
 from estimator_io.position.estimator import placed
 from estimator_io.service.connection import Connection, outside_of_service
-from estimator_io.sources.base import Order, Source
+from estimator_io.sources.base import Order, RandomAccessSource, Source
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -81,7 +81,8 @@ class StagedInputFn(InputFn):
     ) -> None:
         if (options.located or options.skips) and not source.tells_rows:
             source.located_calls(Order(shuffle=False, epochs=1, seed=0, buffer_size=1), None)
-        if options.key is not None and options.cache is not None and not source.random_access:
+        numbered = isinstance(source, RandomAccessSource)
+        if options.key is not None and options.cache is not None and not numbered:
             raise OptionError(
                 f"key={options.key!r} and cache={options.cache!r} go together where rows can be had"
                 f" by their number. Received: {source.describe()}, a stream. Leave one of them out."

@@ -45,7 +45,7 @@ from estimator_io.pipeline.service import (
 from estimator_io.plan.calls import Call, Deferred, Plan
 from estimator_io.plan.parallel import default_threads, number_or_autotune, parallel, tf_options
 from estimator_io.plan.start import Start
-from estimator_io.sources.base import Order, Source
+from estimator_io.sources.base import Order, RandomAccessSource, Source
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 from estimator_io.sources.signature import Signature
 
@@ -234,7 +234,7 @@ def _stored_batches(source: Source, options: Options, request: Request) -> bool:
         others.discard("augment")
     # Rows that may be bad are counted behind the cache, before they are batches.
     alone = options.key is None and not others and not (options.skips and request.start is not None)
-    return options.cache is not None and source.random_access and alone
+    return options.cache is not None and isinstance(source, RandomAccessSource) and alone
 
 
 def row_calls(
@@ -275,7 +275,7 @@ def rows_in_order(
         calls = _plain_rows(source, options, order, start, form or Form())
         make = row_maker(source, options)
         calls += stored(source, options, order, threads(source, options), make=make)
-        if options.key is not None:
+        if options.key is not None and isinstance(source, RandomAccessSource):
             keys = {"keys": Plan(tuple(source.key_calls(order))), "key": options.key}
             calls.append(Call("key", "apply", (functools.partial(attempt.add_keys, **keys),)))
     if options.filter is not None:

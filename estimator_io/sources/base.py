@@ -14,7 +14,7 @@ from estimator_io.plan.calls import Call, Named
 from estimator_io.plan.start import Start
 from estimator_io.sources.skipped import Skipped
 
-__all__ = ["Order", "Source"]
+__all__ = ["Order", "RandomAccessSource", "Source"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +65,6 @@ class Source(abc.ABC):
       waits: whether reading a row waits for a network.
       row_splits: the dtype of the row splits of RaggedTensors that rows of uneven length become in
         a batch; None where rows are of one length.
-      random_access: whether `index_calls` and `take_calls` give any row by its number.
       holds_arrays: whether taking a row by its number costs neither reading nor parsing.
       files: the files that the rows depend on.
       class_names: the classes that integer labels stand for, where the source knows them.
@@ -82,7 +81,6 @@ class Source(abc.ABC):
     holds_rows: bool = True
     waits: bool = False
     row_splits: Any = None
-    random_access: bool = False
     holds_arrays: bool = False
     files: Sequence[str] = ()
     class_names: tuple[str, ...] | None = None
@@ -110,20 +108,6 @@ class Source(abc.ABC):
     def calls(self, order: Order) -> list[Call]:
         """Returns the calls that yield the rows in `order`."""
 
-    def index_calls(self, order: Order) -> list[Call]:
-        """Returns the calls that yield the numbers of the rows in `order`, int64 scalars.
-
-        Only sources with `random_access` have it, and only they are asked.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no random access")
-
-    def take_calls(self, order: Order) -> list[Call]:
-        """Returns maps that turn a batch of row numbers into a batch of these rows.
-
-        Only sources with `random_access` have it, and only they are asked.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no random access")
-
     def located_calls(self, order: Order, note: Any) -> list[Call]:
         """Returns the calls that yield (where, row) in `order`, blocks of both with `takes_blocks`.
 
@@ -141,20 +125,6 @@ class Source(abc.ABC):
             f" {self.describe()}. Expected: files, arrays, records, lines, tables or a function;"
             " in a mixture give them to the input functions that are mixed."
         )
-
-    def located_take_calls(self, order: Order) -> list[Call]:
-        """Returns maps that turn a batch of row numbers into a batch of (where, row).
-
-        Only sources with `random_access` have it, and only they are asked.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no random access")
-
-    def key_calls(self, order: Order) -> list[Call]:
-        """Returns the calls that yield the key of each row in `order`, and read no row.
-
-        Only sources with `random_access` have it, and only they are asked.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no random access")
 
     @property
     def key_of(self) -> Any:
@@ -215,3 +185,23 @@ class Source(abc.ABC):
         if self.indexed:
             return f"all {self.num_rows:,} rows by index, no buffer"
         return f"files, then a buffer of {buffer_size:,} rows"
+
+
+class RandomAccessSource(Source):
+    """A source that gives any row by its number."""
+
+    @abc.abstractmethod
+    def index_calls(self, order: Order) -> list[Call]:
+        """Returns the calls that yield the numbers of the rows in `order`, int64 scalars."""
+
+    @abc.abstractmethod
+    def take_calls(self, order: Order) -> list[Call]:
+        """Returns maps that turn a batch of row numbers into a batch of these rows."""
+
+    @abc.abstractmethod
+    def located_take_calls(self, order: Order) -> list[Call]:
+        """Returns maps that turn a batch of row numbers into a batch of (where, row)."""
+
+    @abc.abstractmethod
+    def key_calls(self, order: Order) -> list[Call]:
+        """Returns the calls that yield the key of each row in `order`, and read no row."""

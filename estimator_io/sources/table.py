@@ -19,7 +19,7 @@ from estimator_io.plan.calls import Call, Named, is_namedtuple
 from estimator_io.plan.identity import sample
 from estimator_io.plan.parallel import parallel
 from estimator_io.sources import listing
-from estimator_io.sources.base import Order, Source
+from estimator_io.sources.base import Order, RandomAccessSource
 from estimator_io.sources.blocks import block_calls, rows_in_block
 from estimator_io.sources.epochs import epoch_numbers, repeat_calls
 from estimator_io.sources.split import check_split
@@ -37,7 +37,7 @@ BLOCK_ROWS = 256
 BLOCK_BYTES = 1 << 20
 
 
-class TableSource(Source):
+class TableSource(RandomAccessSource):
     """Rows of equally long arrays, reached by index.
 
     Args:
@@ -51,7 +51,6 @@ class TableSource(Source):
 
     starts_anywhere = True
     takes_blocks = True
-    random_access = True
     holds_arrays = True
 
     def __init__(

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from estimator_io.ops.attempt import failure_of, text_of_failure
 from estimator_io.plan.calls import Call, Plan, resolve
-from estimator_io.sources.base import Order, Source
+from estimator_io.sources.base import Order, RandomAccessSource, Source
 from estimator_io.store.caching import Caching
 from estimator_io.store.notes import Note
 from estimator_io.store.skipping import SkippingRows, is_lasting
@@ -37,10 +37,11 @@ def plain_making(caching: Caching, order: Order, codec: Codec) -> Making:
     # Rows are made in several places of the graph, and traced once.
     row_of = tf.function(lambda raw: codec.to_row(_made(raw, functions)))
     stream = functools.partial(_raw_stream, source, order)
-    take = functools.partial(source.take_calls, order)
+    indexed = isinstance(source, RandomAccessSource)
+    take = functools.partial(source.take_calls, order) if indexed else None
 
     def row_of_number(number: Any) -> Any:
-        return row_of(_raw_row(number, take if source.random_access else None, stream))
+        return row_of(_raw_row(number, take, stream))
 
     return Making(
         row_of=lambda number, raw: row_of(raw),
@@ -66,10 +67,11 @@ def skipping_making(caching: Caching, order: Order, codec: Codec, rows: Skipping
 
     told = {"make": make, "traced": tf.function(make), "codec": codec, "rows": rows}
     guarded = tf.function(lambda number, raw: _guarded(number, raw, **told))
-    take = functools.partial(source.located_take_calls, order)
+    indexed = isinstance(source, RandomAccessSource)
+    take = functools.partial(source.located_take_calls, order) if indexed else None
 
     def row_of_number(number: Any) -> Any:
-        return guarded(number, _raw_row(number, take if source.random_access else None, stream))
+        return guarded(number, _raw_row(number, take, stream))
 
     return Making(
         row_of=guarded,
@@ -131,8 +133,9 @@ def _raw_stream(source: Source, order: Order) -> Any:
 
 
 @tf.autograph.experimental.do_not_convert
-def _raw_blocks(blocks: Any, *, take: Callable[[], list[Call]]) -> Any:
+def _raw_blocks(blocks: Any, *, take: Callable[[], list[Call]] | None) -> Any:
     """Returns the raw rows of blocks of row numbers, of a source with random access."""
+    assert take is not None
     calls: Any = take()
     for call in calls:
         blocks = getattr(blocks, call.method)(*resolve(call.args), **resolve(call.kwargs))

@@ -12,7 +12,7 @@ import tensorflow as tf
 from estimator_io.ops.attempt import with_key
 from estimator_io.ops.store import without_store
 from estimator_io.plan.calls import Call, Deferred, Plan, resolve
-from estimator_io.sources.base import Order, Source
+from estimator_io.sources.base import Order, RandomAccessSource, Source
 from estimator_io.store import graph
 from estimator_io.store.caching import Caching, Skipping
 from estimator_io.store.kept import kept_in_memory
@@ -65,6 +65,8 @@ def _stored(
     if skipping is not None:
         rows = SkippingRows(rows, resolve(skipping.note))
         making = skipping_making(caching, order, codec, rows)
+    source = caching.source
+    indexed = source if isinstance(source, RandomAccessSource) else None
     reading = graph.Reading(
         rows=rows,
         codec=codec,
@@ -73,13 +75,15 @@ def _stored(
         parallel=caching.parallel,
         reads=READS_AT_ONCE,
         waits=caching.threads > 2 * READS_AT_ONCE - 1,
-        keys=None if key is None else _keys(caching.source, order).batch(block),
+        keys=_keys(indexed, order).batch(block)
+        if key is not None and indexed is not None
+        else None,
         row_of=making.row_of,
         row_of_number=making.row_of_number,
         raw_blocks=making.raw_blocks,
     )
-    if caching.source.random_access:
-        blocks = graph.read_by_index(_indices(caching.source, order), reading)
+    if indexed is not None:
+        blocks = graph.read_by_index(_indices(indexed, order), reading)
     else:
         blocks = graph.read_in_order(making.stream(), reading)
     if whole:
@@ -133,13 +137,13 @@ def open_rows(caching: Caching, order: Order, spec: Any) -> Rows | None:
     key = generation_key(
         source,
         caching.parse,
-        None if source.random_access else _order_of_stream(caching, order),
+        None if isinstance(source, RandomAccessSource) else _order_of_stream(caching, order),
         verify_contents=isinstance(store, Store) and store.verify_contents,
         cache=cache if isinstance(cache, str) else str(cache),
     )
     if key is None:
         return None
-    total = source.num_rows if source.random_access else None
+    total = source.num_rows if isinstance(source, RandomAccessSource) else None
     if not isinstance(store, Store):
         return kept_in_memory(source, key, layout, total, caching.memory_limit)
     facts = {
@@ -183,9 +187,9 @@ def _name(function: Any) -> str | None:
     return None if function is None else getattr(function, "__qualname__", type(function).__name__)
 
 
-def _indices(source: Any, order: Order) -> Any:
+def _indices(source: RandomAccessSource, order: Order) -> Any:
     return Plan(tuple(source.index_calls(order))).build()
 
 
-def _keys(source: Any, order: Order) -> Any:
+def _keys(source: RandomAccessSource, order: Order) -> Any:
     return Plan(tuple(source.key_calls(order))).build()

@@ -58,6 +58,14 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _file_leaves_no_garbage():
+    """Spares the collections of later files a look at what a file leaves behind for good."""
+    yield
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def _in_checkout(monkeypatch):
     """Documented examples name their data from the top of the checkout."""

@@ -111,9 +111,28 @@ def run(arguments: argparse.Namespace) -> int:
     what = arguments.script or arguments.rest[0]
     watch = Watch(seconds, lambda place: _spell_idle(what, seconds, place))
     # What a program prints must not end up in the JSON.
-    with contextlib.redirect_stdout(sys.stderr), watch:
+    with _stdout_to_stderr(), watch:
         _visit(arguments, params, take)
     return _end(looks, ignored, arguments.as_json)
+
+
+@contextlib.contextmanager
+def _stdout_to_stderr() -> Iterator[None]:
+    """Sends to standard error what the program and its child processes print."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:  # it is closed
+        kept = None
+    try:
+        if kept is not None:
+            os.dup2(2, 1)
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        if kept is not None:
+            os.dup2(kept, 1)
+            os.close(kept)
 
 
 def _spell_idle(what: str, seconds: float, place: str) -> str:

@@ -11,6 +11,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
+from estimator_io.cli.run import spell_out
 from estimator_io.errors import EstimatorIOError
 
 __all__ = ["main"]
@@ -49,7 +50,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
       The exit code: 0 on success, 2 where the command was given something it cannot use.
     """
-    arguments = build_parser().parse_args(argv)
+    words = [*sys.argv[1:]] if argv is None else [*argv]
+    if words[:1] == ["run"]:
+        words[1:] = spell_out(words[1:])
+    arguments = build_parser().parse_args(words)
     try:
         return arguments.run(arguments)
     except EstimatorIOError as error:

@@ -7,14 +7,15 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from estimator_io.errors import EstimatorIOError, OptionError
 from estimator_io.runner.places import error_place
 
-__all__ = ["configure", "run"]
+__all__ = ["configure", "run", "spell_out"]
 
 _COMPARE_SECONDS = 5.0
+_OPTIONS = ("batch_size", "processes", "cache", "service", "device")
 _EPILOG = """
 examples:
   estimator-io run train.py --data_dir data --batch_size 32
@@ -103,6 +104,36 @@ def _add_acceleration(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def spell_out(words: Sequence[str]) -> list[str]:
+    """Returns the words behind `run` with the seconds of --compare, where none are given.
+
+    argparse would take the program for them: `--compare train.py`.
+    """
+    spelled = [*words]
+    at = 0
+    while at < len(spelled) and spelled[at].startswith("--"):
+        word = spelled[at]
+        following = spelled[at + 1] if at + 1 < len(spelled) else ""
+        if word == "--compare" and not _is_number(following):
+            spelled[at] = f"--compare={_COMPARE_SECONDS:g}"
+        at += 2 if (word == "--compare" and _is_number(following)) or _takes_value(word) else 1
+    return spelled
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _takes_value(word: str) -> bool:
+    """Whether the next word is the value of this option, which may be shortened."""
+    names = [f"--{name}" for name in ("input_seconds", *_OPTIONS)]
+    return "=" not in word and len(word) > 3 and any(name.startswith(word) for name in names)
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Runs the program as `python` would, after `estimator_io.compat.install()`.
 
@@ -145,9 +176,6 @@ def run(arguments: argparse.Namespace) -> int:
         return _told(lambda: program.run(found, rest, program_builtins, ours))
 
     return _accelerated(arguments, run_program) if arguments.accelerate else run_program()
-
-
-_OPTIONS = ("batch_size", "processes", "cache", "service", "device")
 
 
 def _refused_here(arguments: argparse.Namespace) -> tuple[type[Exception], ...]:

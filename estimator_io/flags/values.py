@@ -213,6 +213,7 @@ def per_stage(name: str, stages: tuple[str, ...]) -> Value:
     """Returns a parser of one number for all stages, or of stage=number by commas."""
 
     def convert(name: str, given: Any) -> Any:
+        received = given
         if isinstance(given, str) and "=" in given:
             pairs = [part.partition("=") for part in given.split(",")]
             given = {stage.strip(): _number(number) for stage, _, number in pairs}
@@ -221,8 +222,8 @@ def per_stage(name: str, stages: tuple[str, ...]) -> Value:
         for stage, number in found.items():
             if (stage and stage not in stages) or number is None:
                 raise OptionError(
-                    f"{name}. Received: {spell(given)!r}. Expected: a whole number of at least 1,"
-                    f" or stage=number by commas, of {', '.join(stages)}."
+                    f"{name} has an unknown form. Received: {spell(received)!r}. Expected: a whole"
+                    f" number of at least 1, or stage=number by commas, of {', '.join(stages)}."
                 )
             checks.check_whole_number(f"{name} of {stage}" if stage else name, number, 1)
         return found if isinstance(given, dict) else found[""]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import Any, TextIO
@@ -13,6 +14,9 @@ from estimator_io.hooks.step_watcher import StepWatcher
 from estimator_io.hooks.steps import Steps
 
 __all__ = ["ProgressHook"]
+
+
+_USUAL_WIDTH = 80  # columns
 
 
 class _Bar(tqdm):
@@ -65,12 +69,14 @@ class ProgressHook(StepWatcher):
             total = self._total
         elif total is not None:
             total += step
+        wide = _has_width(self._stream)
         self._bar = _Bar(
             total=total,
             initial=step,
             unit="step",
             file=self._stream,
-            dynamic_ncols=True,
+            ncols=None if wide else _USUAL_WIDTH,
+            dynamic_ncols=wide,
             smoothing=0.1,
         )
         self._told, self._sums, self._seen = time.monotonic(), np.zeros(2), False
@@ -129,3 +135,11 @@ class ProgressHook(StepWatcher):
         """Stands around the train function, on a terminal."""
         if not self._quiet:
             super().on_train_begin(logs)
+
+
+def _has_width(stream: TextIO) -> bool:
+    """Tells whether a terminal knows its width; those of containers and of CI may have none."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns > 0
+    except (OSError, ValueError):  # no file behind it
+        return True

@@ -22,7 +22,7 @@ from estimator_io.legacy.ending import AHEAD, Built, finished, served, with_pref
 from estimator_io.legacy.exact import same_bits_anywhere
 from estimator_io.legacy.function import LegacyFunction, one_line
 from estimator_io.legacy.interception import NeedsGraph, trying_eagerly
-from estimator_io.legacy.internals import dataset_ops, is_eager_tensor
+from estimator_io.legacy.internals import dataset_ops, is_eager_tensor, iterator_ops
 from estimator_io.legacy.rewrite import Setting, ends_in_prefetch, improve
 from estimator_io.legacy.step import Step, specs_of, step_of
 from estimator_io.legacy.trace import NotTraced, Trace, restore, trace
@@ -133,7 +133,7 @@ def _require_input(result: Any, function: LegacyFunction) -> Any:
     if result is None or not leaves or not all(map(_is_tensor, leaves)):
         raise StructureError(
             f"{function.place}: the input_fn {function.name} returned no input. Received:"
-            f" {_spelled(function, result)}. Expected: a tf.data.Dataset, or features or (features,"
+            f" {_spelled(result)}. Expected: a tf.data.Dataset, or features or (features,"
             " labels) in tensors."
         )
     return result
@@ -143,12 +143,15 @@ def _is_tensor(value: Any) -> bool:
     return tf.is_tensor(value)
 
 
-def _spelled(function: LegacyFunction, result: Any) -> str:
-    del function
+def _spelled(result: Any) -> str:
     if result is None:
         return "None (is a return missing?)"
-    text = repr(result)
-    return f"{type(result).__name__} {text[:80]}" + ("…" if len(text) > 80 else "")
+    if isinstance(result, iterator_ops().Iterator):
+        return "an iterator (is get_next() missing?)"
+    arrays = any(isinstance(leaf, np.ndarray) for leaf in tf.nest.flatten(result))
+    text = " ".join(repr(result).split())
+    text = f"{type(result).__name__} {text[:80]}" + ("…" if len(text) > 80 else "")
+    return text + (" (arrays: tf.data.Dataset.from_tensor_slices reads them)" if arrays else "")
 
 
 def _improve(blueprint: Blueprint, output: str, setting: Setting) -> list[Change]:
@@ -205,14 +208,7 @@ def _of_tensors(traced: Trace, result: Any, setting: Setting) -> Built:
     changes = _of_constants(traced)
     for variant in step.variants:
         changes += _improve(blueprint, variant, setting)
-    iterators = "an iterator" if len(step.elements) == 1 else f"{len(step.elements)} iterators"
-    changes.append(
-        Change(
-            f"get_next() of {iterators}",
-            "another iterator",
-            "its elements are ready before the step asks",
-        )
-    )
+    changes.append(_of_iterators(traced, step))
     variants, hoisted = _inputs_of_step(traced, step, blueprint, changes, setting)
     for iterator in traced.graph.iterators:
         if not iterator.was_asked and not tf.executing_eagerly():
@@ -223,7 +219,8 @@ def _of_tensors(traced: Trace, result: Any, setting: Setting) -> Built:
         prefetches = setting.served is None
         prefetches = prefetches and ends_in_prefetch(blueprint.nodes, step.variants[0])
         return Built(with_prefetch(dataset, blueprint, changes, prefetches), changes)
-    behind = f"{len(step.body)} operations behind get_next()"
+    number = sum(op.type != "Const" for op in step.body)
+    behind = f"{number} operation{'' if number == 1 else 's'} behind get_next()"
     if tf.executing_eagerly() or same_bits_anywhere(step.body):
         dataset = step.dataset(variants, hoisted, blueprint)
         calls = "one at a time" if step.parallel_calls(blueprint.nodes) is None else "in parallel"
@@ -234,6 +231,16 @@ def _of_tensors(traced: Trace, result: Any, setting: Setting) -> Built:
     changes.append(Change(behind, "left behind it", reason, changed=False))
     changes.append(Change("the Dataset", "prefetch(AUTOTUNE)", AHEAD))
     return Built(step.tensors(variants, hoisted, blueprint), changes)
+
+
+def _of_iterators(traced: Trace, step: Step) -> Change:
+    queues = {iterator.queue for iterator in traced.graph.iterators} - {""}
+    if queues:
+        reason = "its batches are ready before the step asks, and no threads fill a queue by rows"
+        return Change(" and ".join(sorted(queues)), "a Dataset of the same batches", reason)
+    iterators = "an iterator" if len(step.elements) == 1 else f"{len(step.elements)} iterators"
+    reason = "its elements are ready before the step asks"
+    return Change(f"get_next() of {iterators}", "another iterator", reason)
 
 
 def _inputs_of_step(

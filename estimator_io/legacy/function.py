@@ -5,6 +5,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import os
+import re
+import sysconfig
+import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -46,7 +50,7 @@ class LegacyFunction:
                 f"{self.place}: the input_fn needs {', '.join(needed)}, which no Estimator gives."
                 f" Received: a function of ({', '.join(self._parameters())}). Expected: parameters"
                 f" among {', '.join(_GIVEN)}. Fix the others:"
-                f" functools.partial({self.name}, {needed[0]}=…)."
+                f" functools.partial({self.name}, {', '.join(f'{name}=…' for name in needed)})."
             )
 
     @property
@@ -102,7 +106,8 @@ class LegacyFunction:
         except Exception as error:
             raise SourceError(
                 f"{self.place}: the input_fn {self.name} raised {type(error).__name__}:"
-                f" {one_line(error)} Call it by itself to see the whole traceback."
+                f" {one_line(error).rstrip('.')}{_raised_at(error)}. Call it by itself to see the"
+                " whole traceback."
             ) from error
 
     def _parameters(self) -> dict[str, inspect.Parameter]:
@@ -124,8 +129,30 @@ class LegacyFunction:
 
 def one_line(error: BaseException) -> str:
     """Returns the line of an error that says what is wrong."""
-    lines = str(error).strip().splitlines() or [""]
-    return (lines[-1] if lines[0].startswith("in user code") else lines[0]).strip()
+    text = str(error).strip()
+    # What AutoGraph makes of an error: lines of the program, and then the error itself.
+    told = re.findall(r"^ {4}[A-Za-z_][\w.]*: (.*)$", text, re.MULTILINE)
+    if text.startswith("in user code") and told:
+        return told[-1].strip()
+    return (text.splitlines() or [""])[0].strip()
+
+
+def _raised_at(error: BaseException) -> str:
+    """Returns the last line of the program that an error passed through, as " (file:line)"."""
+    found = [(at.filename, at.lineno or 0) for at in traceback.extract_tb(error.__traceback__)]
+    if str(error).startswith("in user code"):
+        lines = re.findall(r'^ {4}File "(.+)", line (\d+), in ', str(error), re.MULTILINE)
+        found += [(name, int(line)) for name, line in lines]
+    own = [at for at in found if at[0][0] != "<" and not at[0].startswith(_libraries())]
+    own = [at for at in own if "__autograph_generated_file" not in at[0]]
+    return f" ({own[-1][0]}:{own[-1][1]})" if own else ""
+
+
+@functools.cache
+def _libraries() -> tuple[str, ...]:
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return tuple(os.path.join(path, "") for path in (own, *map(sysconfig.get_path, names)))
 
 
 def _required(parameter: inspect.Parameter) -> bool:

@@ -183,6 +183,7 @@ def _make_watched() -> type:
         starts_itself = False
         was_asked = False
         elements: Any = None
+        queue = ""  # what it stands for, where that was one
 
         @property
         def initializer(self) -> Any:

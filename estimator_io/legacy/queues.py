@@ -91,6 +91,7 @@ class Rows:
         batches = batches.map(batch, num_parallel_calls=tf.data.AUTOTUNE)
         iterator: Any = tf.compat.v1.data.make_initializable_iterator(batches)
         iterator.starts_itself = True
+        iterator.queue = f"the queue of {len(columns[0]):,} rows"
         return list(iterator.get_next(name))
 
 

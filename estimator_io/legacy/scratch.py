@@ -27,24 +27,28 @@ class Scratch(tf.Graph):
         tensors from outside.
       iterators: the iterators that were made in it, in order.
       captures: whether tensors from outside may be used inside.
-
-    Args:
-      captures: whether tensors that were made outside may be used inside, which TensorFlow allows
-        in functions alone.
-      outer: the graph that it stands for; None outside of graphs.
     """
 
-    def __init__(self, *, captures: bool = False, outer: Any = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        if captures:
-            self.outer_graph = outer or tf.Graph()
         self.given: dict[str, Any] = {}
         self.iterators: list[Any] = []
+        self.captures = False
         self._arrays: dict[int, Any] = {}
         self._captured: dict[int, Any] = {}
+
+    def open_to(self, outer: Any) -> None:
+        """Lets tensors that were made outside be used inside, as TensorFlow does in functions.
+
+        From here on TensorFlow makes variables in the outer graph, as it does for functions.
+
+        Args:
+          outer: the graph that this one stands for; None outside of graphs.
+        """
+        self.outer_graph = outer or tf.Graph()
         # TensorFlow asks this before it hands tensors from outside to `capture`.
-        self._building_function = captures
-        self.captures = captures
+        self._building_function = True
+        self.captures = True
 
     def host_array(self, array: np.ndarray, kept: Any = None) -> Any:
         """Returns the placeholder that stands for `array`.

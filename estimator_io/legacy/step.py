@@ -154,6 +154,11 @@ def step_of(trace: Trace, result: Any) -> Step:
     reached = _reached(outputs, trace)
     for op in reached:
         require_movable(op.type, op.name)
+    if any(op.type == "Enter" for op in reached):
+        raise NotTraced(
+            "it loops behind get_next() as TensorFlow 1 does (map_fn or while_loop without"
+            " control flow v2), and such a loop cannot be taken apart"
+        )
     elements = [op for op in reached if op.type in _GET_NEXT]
     if not elements:
         raise NotTraced("its tensors come from no Dataset, and are the same in each step")
@@ -161,7 +166,11 @@ def step_of(trace: Trace, result: Any) -> Step:
     if len({node_of(op.inputs[0].name) for op in elements}) < len(elements):
         raise NotTraced("it takes several elements of one iterator in each step")
     each_step = _run_in_each_step(trace.graph, elements)
-    body = [op for op in reached if op in each_step and op not in elements]
+    computed = [op for op in reached if op in each_step and op not in elements]
+    # Shapes and axes have to be known where the body is built, so constants go with it.
+    constants = {t.op for op in computed for t in op.inputs if t.op.type == "Const"}
+    inside = {*computed, *constants}
+    body = [op for op in reached if op in inside]
     inside = {*body, *elements}
     hoisted = {
         tensor.name: None

@@ -92,13 +92,15 @@ def _used_from_outside(error: BaseException) -> bool:
 
 def _traced(call: Callable[[], Any], *, captures: bool) -> Trace:
     outer = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
-    scratch = Scratch(captures=captures, outer=outer)
+    scratch = Scratch()
     seeds = seeds_as_in(outer, scratch)
     if outer is None:
         scratch.seed = global_seed()
     with scratch.as_default(), intercepted():
         if outer is not None and tf.compat.v1.train.get_global_step(outer) is not None:
             tf.compat.v1.train.create_global_step(scratch)
+        if captures:
+            scratch.open_to(outer)
         before = {name: len(scratch.get_collection(name)) for name in scratch.collections}
         result = call()
     _require_nothing_lost(scratch, before)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from estimator_io.legacy.rewrite import Setting
 from estimator_io.legacy.service import Served
 from estimator_io.service.connection import Connection
 from estimator_io.service.settings import Service, as_service
+from estimator_io.store.store import Store
 
 __all__ = ["Wanted"]
 
@@ -47,7 +49,7 @@ class Wanted:
                 raise OptionError(
                     f"{name} must be a whole number of at least 1, or None. Received: {value!r}."
                 )
-        _ = self.rows  # refuses what is no folder
+        self._require_folder()
         self._require_service()
         if self.device is not None and not isinstance(self.device, str):
             raise OptionError(
@@ -105,6 +107,18 @@ class Wanted:
             return None
         key = (mode, repr(given.get("params")))
         return Served(self.place, self.connection, key, place)
+
+    def _require_folder(self) -> None:
+        """Makes the folder of the cache, or refuses what cannot be one."""
+        if self.rows is None or not isinstance(self.rows.where, Store):
+            return
+        try:
+            os.makedirs(self.rows.where.folder, exist_ok=True)
+        except OSError as error:
+            raise OptionError(
+                f"cache: the folder cannot be made: {error}. Received: {self.cache!r}. Expected: a"
+                " folder that is there, or can be made, or 'memory'."
+            ) from error
 
     def _require_service(self) -> None:
         """Refuses options that a service does not go with."""

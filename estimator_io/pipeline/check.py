@@ -18,7 +18,7 @@ from estimator_io.errors import EstimatorIOError
 from estimator_io.pipeline import probe, stages
 from estimator_io.pipeline.build import build_checked
 from estimator_io.pipeline.options import Options
-from estimator_io.pipeline.reading import first_elements, leaves_of
+from estimator_io.pipeline.reading import first_elements, leaves_of, row_counts
 from estimator_io.pipeline.request import Request
 from estimator_io.pipeline.structure import spell_shape
 from estimator_io.plan.calls import Call, Plan
@@ -250,13 +250,9 @@ def of_rows(batch: Any, mode: str) -> Iterator[Problem]:
     """Looks whether features, labels and weights speak of the same number of rows."""
     if not isinstance(batch, tuple) or hasattr(batch, "_fields"):
         return
-    sizes = {
-        path: array.shape[0]
-        for path, array in leaves_of(batch)
-        if array.ndim and not path.startswith("features[")
-    }
-    features = {a.shape[0] for p, a in leaves_of(batch) if a.ndim and p.startswith("features")}
-    parts = {path: size for path, size in sizes.items() if path.startswith(("labels", "weights"))}
+    counts = {path: rows for path, rows in row_counts(batch) if rows is not None}
+    features = {rows for path, rows in counts.items() if path.startswith("features")}
+    parts = {path: n for path, n in counts.items() if path.startswith(("labels", "weights"))}
     for path, size in parts.items():
         if features and size not in features:
             yield Problem(

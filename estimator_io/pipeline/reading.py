@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from estimator_io.plan.calls import Plan
 
-__all__ = ["first_elements", "leaves_of", "spec_of"]
+__all__ = ["first_elements", "leaves_of", "row_counts", "spec_of"]
 
 
 def first_elements(plan: Plan, most: int) -> list[Any]:
@@ -43,6 +43,20 @@ def leaves_of(element: Any) -> Iterator[tuple[str, np.ndarray]]:
 
     Paths name parts as people do: features['x'], labels, weights.
     """
+    for path, array, _ in _walked(element):
+        yield path, array
+
+
+def row_counts(element: Any) -> Iterator[tuple[str, int | None]]:
+    """Yields (path, rows) for each tensor of a batch that was read; None where it is one value.
+
+    A ragged or sparse tensor has other rows than values.
+    """
+    for path, _, rows in _walked(element):
+        yield path, rows
+
+
+def _walked(element: Any) -> Iterator[tuple[str, np.ndarray, int | None]]:
     parts = (
         element if isinstance(element, tuple) and not hasattr(element, "_fields") else (element,)
     )
@@ -50,19 +64,20 @@ def leaves_of(element: Any) -> Iterator[tuple[str, np.ndarray]]:
         yield from _walk(name, part)
 
 
-def _walk(path: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:
+def _walk(path: str, value: Any) -> Iterator[tuple[str, np.ndarray, int | None]]:
     if isinstance(value, dict):
         for key in value:
             yield from _walk(f"{path}[{key!r}]", value[key])
     elif hasattr(value, "flat_values"):  # a ragged tensor
-        yield path, np.asarray(value.flat_values)
+        yield path, np.asarray(value.flat_values), len(value.row_splits) - 1
     elif hasattr(value, "dense_shape"):  # a sparse one
-        yield path, np.asarray(value.values)
+        yield path, np.asarray(value.values), int(np.asarray(value.dense_shape)[0])
     elif isinstance(value, (tuple, list)):
         for at, item in enumerate(value):
             yield from _walk(f"{path}[{at}]", item)
     else:
-        yield path, np.asarray(value)
+        array = np.asarray(value)
+        yield path, array, array.shape[0] if array.ndim else None
 
 
 def _session() -> Any:

@@ -14,7 +14,7 @@ import tensorflow as tf
 from estimator_io.errors import StructureError
 from estimator_io.preflight.limits import Limits
 from estimator_io.runner.input_calls import InputCall
-from estimator_io.runner.places import frame_place, frames_of_threads
+from estimator_io.runner.places import standing_place
 
 __all__ = ["INFINITE", "Drawn", "draw"]
 
@@ -78,7 +78,7 @@ def draw(call: InputCall, limits: Limits) -> Drawn:
     thread.join(min(5.0, limits.seconds))
     if not thread.is_alive():
         return drawn
-    stands_at = _stands_at(thread)
+    stands_at = standing_place(thread.ident)
     # What the thread goes on to write is not read any more.
     return dataclasses.replace(drawn, batches=[*drawn.batches], stands_at=stands_at)
 
@@ -155,13 +155,3 @@ def _batches(parts: tuple[Any, ...], hooks: list[Any]) -> Iterator[tuple[Any, ..
             except tf.errors.OutOfRangeError:
                 return
             yield batch
-
-
-def _stands_at(thread: threading.Thread) -> str:
-    """Returns the program's line that the thread, or one that TensorFlow calls Python in, is at."""
-    dummy: Any = vars(threading)["_DummyThread"]  # what a thread that Python did not start is to it
-    started = {each.ident for each in threading.enumerate() if not isinstance(each, dummy)}
-    frames = frames_of_threads()
-    foreign = [ident for ident in frames if ident not in started]
-    found = [frame_place(frames.get(ident)) for ident in (thread.ident or 0, *foreign)]
-    return next(filter(None, found), "")

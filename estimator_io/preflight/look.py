@@ -81,7 +81,7 @@ def _look(
     left = Limits(1, max(1.0, limits.seconds - (time.monotonic() - began)))
     found = [*_findings(call, apart, drawn, values, graph, left)]
     found = [finding for finding in found if finding.case not in ignored]
-    failure = _failure(drawn, found, values, limits)
+    failure = _failure(call, drawn, found, values, limits)
     rate = (len(drawn.batches) - 1) / drawn.later_seconds if drawn.later_seconds > 0 else None
     report = dataclasses.replace(
         report,
@@ -178,7 +178,9 @@ def _fault(input_fn: Any) -> str | None:
         return None  # rows of this source cannot be told apart
 
 
-def _failure(drawn: Drawn, found: list[Finding], values: Values, limits: Limits) -> str:
+def _failure(
+    call: InputCall, drawn: Drawn, found: list[Finding], values: Values, limits: Limits
+) -> str:
     """Returns why there was nothing to look at; "" where a finding tells, or there was."""
     if drawn.stands_at is not None and values.first is None:
         where = f"at {drawn.stands_at}" if drawn.stands_at else "inside TensorFlow"
@@ -194,6 +196,13 @@ def _failure(drawn: Drawn, found: list[Finding], values: Values, limits: Limits)
     told = f"{last_line(drawn.error)}{f' ({place})' if place else ''}"
     if type(drawn.error).__name__ == "UnparsedFlagAccessError":
         told += ". Flags have values in the whole program alone: --script SCRIPT -- ARGS"
+    elif (
+        drawn.is_dataset is None
+        and call.config is None
+        and not call.params
+        and "params" in call.arguments()
+    ):
+        told += ". It asks for params, and was given none: --params '{\"batch_size\": 32}'"
     return told
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from estimator_io.pipeline.reading import leaves_of
+from estimator_io.pipeline.reading import leaves_of, row_counts
 
 __all__ = ["Column", "Values"]
 
@@ -122,10 +122,14 @@ class Values:
             pure = array.size > 1 and path.startswith("labels") and self.columns[path].classes
             if pure and len(np.unique(array)) == 1:
                 self.pure_batches += 1
-        self._see_rows([array for _, array in leaves])
+        counts = [rows for _, rows in row_counts(batch)]
+        self._see_rows([array for _, array in leaves], counts)
 
-    def _see_rows(self, arrays: list[np.ndarray]) -> None:
-        counts = {array.shape[0] if array.ndim else None for array in arrays}
+    def _see_rows(self, arrays: list[np.ndarray], rows: list[int | None]) -> None:
+        if rows != [array.shape[0] if array.ndim else None for array in arrays]:
+            self.rows = None  # values of ragged and sparse tensors do not tell which row is which
+            return
+        counts = set(rows)
         count = counts.pop() if len(counts) == 1 else None
         if count is None or self.rows is None:
             self.rows = None

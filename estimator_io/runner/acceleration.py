@@ -20,13 +20,16 @@ from estimator_io.legacy.accelerate import AcceleratedInputFn, accelerate
 from estimator_io.legacy.changes import Change, describe_changes
 from estimator_io.legacy.function import one_line
 from estimator_io.pipeline.interface import InputFn
+from estimator_io.runner.places import standing_place
 from estimator_io.runner.waiting import Waiting, WaitingHook, waiting_tensor
 from estimator_io.runner.watch import Watch
 
 __all__ = ["INPUT_SECONDS", "Acceleration"]
 
 INPUT_SECONDS = 600.0  # an input_fn may prepare data of its own
+FIRST_STEP_SECONDS = 60.0  # a shuffle buffer may take long to fill, so that is no error
 _FEW_BATCHES = 20
+_SHORT_SECONDS = 0.2
 _KEPT = 16  # functions that are used again; programs make any number of lambdas
 _ESTIMATORS = "tensorflow_estimator.python.estimator"
 
@@ -166,7 +169,12 @@ class Acceleration:
             if seen is None:
                 return features, labels, hooks
             waited = waiting_tensor(start, (features, labels))
-            return features, labels, [*hooks, WaitingHook(seen.waiting, waited)]
+            patience = min(FIRST_STEP_SECONDS, self._input_seconds)
+
+            def late() -> None:
+                say(_spell_late(seen.title, patience, standing_place()))
+
+            return features, labels, [*hooks, WaitingHook(seen.waiting, waited, patience, late)]
 
         return features_and_labels
 
@@ -203,8 +211,19 @@ class Acceleration:
         if len(rates) == 2:
             (number, before), (_, after) = rates
             told = f"as written {before:,.1f} batches/s, accelerated {after:,.1f} batches/s"
-            few = f" (only {number} batches, which tells little)" if number < _FEW_BATCHES else ""
+            short = number < _FEW_BATCHES or number / before < _SHORT_SECONDS
+            few = f" (only {number:,} batches, which tells little)" if short else ""
             say(f"compare: {mode}: {fast}: {told}, {after / before:.2f} times{few}")
+
+
+def _spell_late(title: str, seconds: float, place: str) -> str:
+    stands = f"; Python called from TensorFlow stands at {place}" if place else ""
+    return (
+        f"warning: {title}: the first step has not ended after {seconds:g} s, most likely since no"
+        f" batch has come yet{stands}. It goes on waiting; a large shuffle buffer takes long to"
+        " fill. `estimator-io check` reads the input_fn alone. Ctrl-C is heard when a batch comes,"
+        " Ctrl-\\ at once."
+    )
 
 
 def say(text: str) -> None:

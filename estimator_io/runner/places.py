@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 import sysconfig
+import threading
 import traceback
 from types import FrameType
 from typing import Any
@@ -20,6 +21,7 @@ __all__ = [
     "is_library",
     "last_line",
     "spell_place",
+    "standing_place",
 ]
 
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -108,6 +110,23 @@ def frames_of_threads() -> dict[int, FrameType]:
     finally:
         if enabled:
             gc.enable()
+
+
+def standing_place(ident: int | None = None) -> str:
+    """Returns the program's line that a thread stands at, or one that TensorFlow calls Python in.
+
+    Args:
+      ident: of the thread; None looks at those of TensorFlow alone.
+
+    Returns:
+      The place, or "" where none of them is in the program's own code.
+    """
+    dummy: Any = vars(threading)["_DummyThread"]  # what a thread that Python did not start is to it
+    started = {each.ident for each in threading.enumerate() if not isinstance(each, dummy)}
+    frames = frames_of_threads()
+    foreign = [each for each in frames if each not in started]
+    found = [frame_place(frames.get(each)) for each in (ident or 0, *foreign)]
+    return next(filter(None, found), "")
 
 
 def spell_place(file_name: str, line: int | None = None) -> str:

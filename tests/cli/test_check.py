@@ -13,7 +13,7 @@ from estimator_io.cli.main import main
 from tests.compat.children import python
 
 INPUTS = """
-import threading
+import os, threading
 import numpy as np
 import tensorflow as tf
 import estimator_io
@@ -33,6 +33,7 @@ def raises():
     raise RuntimeError("no such table")
 
 def waits():
+    os.system("echo a line of a child")
     threading.Event().wait()
 
 fn = estimator_io.input_fn({"x": np.arange(40.0)}, batch_size=4)
@@ -168,4 +169,6 @@ def test_an_input_fn_that_never_returns_ends_the_process_with_2(tmp_path):
     code += "sys.exit(main(['check', 'check_inputs:waits', '--seconds', '1']))"
     done = python("-c", code)
     assert done.returncode == 2, done.stderr
-    assert "has not returned after 1 s; it stands at check_inputs.py:22" in done.stdout
+    assert "has not returned after 1 s; it stands at check_inputs.py:23" in done.stdout
+    assert done.stdout.startswith("train: waits")  # what a child process printed is elsewhere
+    assert "a line of a child" in done.stderr

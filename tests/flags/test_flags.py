@@ -126,6 +126,7 @@ def test_every_plain_option_reaches_the_pipeline():
         ("--service=nowhere", "The service's address is unknown"),
         ("--position=somewhere", "Expected: continue or restart"),
         ("--num_parallel_calls=pars=4", "of read, parse, augment"),
+        ("--num_parallel_calls=parse=x", "Received: 'parse=x'"),
         ("--num_parallel_calls=parse=0", "num_parallel_calls of parse must be"),
         ("--processes=read=2", "of parse, augment"),
         ("--shard=4/4", "shard is no part of the rows"),

@@ -1,6 +1,8 @@
 """ProgressHook on a terminal and without one."""
 
 import io
+import os
+import pty
 import re
 
 import numpy as np
@@ -76,3 +78,13 @@ def test_a_call_that_fails_leaves_the_next_one_a_bar_of_its_own():
         model.fit(x, x, batch_size=1, verbose=0, callbacks=[progress, other])
     model.fit(x, x, batch_size=1, verbose=0, callbacks=[progress])
     assert "5/5" in stream.getvalue()  # one step before the failure, four after it
+
+
+def test_a_terminal_without_a_width_shows_the_bar(tmp_path):
+    controller, terminal = pty.openpty()  # of 0 columns
+    with os.fdopen(terminal, "w") as stream, os.fdopen(controller, "rb", buffering=0) as screen:
+        progress = estimator_io.ProgressHook(STEPS, stream=stream)
+        progress.began(0, None)
+        progress.ended()
+        stream.flush()
+        assert f"0/{STEPS}".encode() in screen.read(4096)

@@ -53,6 +53,7 @@ class Case:
       graph_only: whether it cannot be read outside of graphs.
       rounds: whether a Dataset outside of graphs may give other last bits than a session.
       fails_alone: whether TensorFlow refuses it as it is written; `world.outside` is what is meant.
+      untouched_v1: whether it has to stay as it is with the behaviour of TensorFlow 1.
     """
 
     make: Any  # of a World, to what an Estimator is handed
@@ -60,6 +61,7 @@ class Case:
     graph_only: bool = False
     rounds: bool = False
     fails_alone: bool = False
+    untouched_v1: bool = False
 
 
 CASES: dict[str, Case] = {}
@@ -467,6 +469,18 @@ def initializer_that_the_program_holds(world):
     start = iterator.initializer
     world.hook = lambda session: session.run(start)
     return iterator.get_next()
+
+
+@case()
+def shapes_behind_the_iterator(world):
+    words = one_shot(Dataset.from_tensor_slices([f"a b{n} c"[: n % 7] for n in range(9)]).batch(4))
+    return {"words": tf.strings.split(words).to_tensor("")}
+
+
+@case(untouched_v1=True)
+def loop_behind_the_iterator(world):
+    x = one_shot(Dataset.range(40).batch(4))
+    return {"sums": tf.scan(lambda total, value: total + value, x)}
 
 
 @case()

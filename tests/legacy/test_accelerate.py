@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import threading
 from typing import Any
@@ -132,9 +133,22 @@ def test_shuffled_queues_give_each_row_once_an_epoch() -> None:
     function = accelerate(inputs.numpy_input_fn(x, None, 16, num_epochs=2, shuffle=True))
     batches = in_graph(function)
     assert [len(batch) for batch in batches] == [16] * 6 + [4]
+    assert "the queue of 50 rows" in [change.what for change in function.changes()]
     found = np.concatenate(batches)
     assert sorted(found[:50]) == sorted(found[50:]) == x.tolist()
     assert found[:50].tolist() not in (x.tolist(), found[50:].tolist())
+
+
+def test_a_dataset_from_outside_adds_no_second_global_step() -> None:
+    if not tf.executing_eagerly():
+        pytest.skip("the Dataset stands outside of graphs")
+    outside = Dataset.range(6)
+    function = accelerate(lambda: outside.map(lambda x: x + 1).batch(2))
+    with tf.Graph().as_default() as graph:
+        step = v1.train.create_global_step()
+        function()
+        assert graph.get_collection("global_step") == [step]
+        assert graph.get_collection("variables") == [step]
 
 
 def test_worker_processes_keep_the_order() -> None:
@@ -220,12 +234,31 @@ def raises() -> Any:
     raise KeyError("no such column")
 
 
+def parse(x: Any) -> Any:
+    raise ValueError("no row\nand more")
+
+
+def raises_in_a_map() -> Any:
+    return Dataset.range(3).map(parse)
+
+
+def returns_an_iterator() -> Any:
+    return v1.data.make_one_shot_iterator(Dataset.range(3))
+
+
+LINE = inspect.getsourcelines(raises)[1]
+
+
 @pytest.mark.parametrize(
     ("function", "error", "words"),
     [
         (returns_nothing, StructureError, "returned no input. Received: None"),
         (lambda: {"x": [1, 2]}, StructureError, "returned no input"),
+        (lambda: np.zeros((9, 1)), StructureError, "arrays: tf.data.Dataset.from_tensor_slices"),
+        (returns_an_iterator, StructureError, r"an iterator \(is get_next\(\) missing\?\)"),
         (raises, SourceError, "raised KeyError: 'no such column'"),
+        (raises, SourceError, rf"'no such column' \({__file__}:{LINE + 1}\). Call it by itself"),
+        (raises_in_a_map, SourceError, rf"raised ValueError: no row \({__file__}:{LINE + 5}\)"),
     ],
 )
 @pytest.mark.parametrize("how", ["graph", "eager"])
@@ -242,3 +275,9 @@ def test_what_goes_wrong_is_told_in_one_line_with_its_place(
 def test_impossible_options_are_refused(option: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match="Received"):
         accelerate(squares, **option)
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Any) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OptionError, match="the folder cannot be made"):
+        accelerate(squares, cache=str(tmp_path / "file" / "cache"))

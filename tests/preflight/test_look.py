@@ -249,11 +249,20 @@ def test_a_fault_is_found_by_its_name(input_fn, mode, case, certain, words):
     assert words in found[case].text
 
 
+def ragged_and_sparse():
+    def row(x):
+        words = tf.RaggedTensor.from_tensor([[x, x, x], [x, x, x]])[:, : x % 3]
+        return {"words": words, "tags": tf.sparse.from_dense([[x, 0], [0, x]])}, [x, x]
+
+    return tf.data.Dataset.range(1, 4).map(row)
+
+
 @pytest.mark.parametrize(
     ("input_fn", "mode", "case", "given"),
     [
         (shuffled, "train", "restart", {}),
         (ordered, "eval", "restart", {}),
+        (ragged_and_sparse, "eval", "labels", {}),
         (endless, "train", "endless evaluation", {}),
         (endless, "eval", "endless evaluation", {"steps": 5}),
         (functools.partial(shuffled, "eval"), "eval", "arrays in the graph", {}),
@@ -304,9 +313,14 @@ def needs(files, batch_size):
     return tf.data.Dataset.range(3)
 
 
+def asks_for_params(params):
+    return tf.data.Dataset.range(3).batch(params["batch_size"])
+
+
 @pytest.mark.parametrize(
     ("input_fn", "words"),
     [
+        (asks_for_params, "It asks for params, and was given none: --params"),
         (returns_nothing, "returned None. Expected: a tf.data.Dataset"),
         (returns_arrays, "returned ndarray among its features and labels"),
         (returns_three, "len 2 tuple"),

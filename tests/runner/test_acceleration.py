@@ -15,10 +15,11 @@ import tensorflow as tf
 
 from estimator_io import compat
 from estimator_io.cli.main import main
-from estimator_io.runner import watch
+from estimator_io.runner import acceleration, watch
 from estimator_io.runner.acceleration import Acceleration
 
 v1 = tf.compat.v1
+Dataset: Any = tf.data.Dataset
 REPLACED = ("_call_input_fn", "evaluate", "_get_features_and_labels_from_input_fn")
 
 
@@ -46,14 +47,40 @@ def test_estimators_of_both_behaviours_are_accelerated(
     before = {(owner, at): vars(owner)[at] for owner, at in owned}
     for (owner, at), function in before.items():
         monkeypatch.setattr(owner, at, function)  # puts it back behind the test
-    acceleration = Acceleration()
-    acceleration.install()
+    accelerating = Acceleration()
+    accelerating.install()
     assert all(vars(owner)[at] is not function for (owner, at), function in before.items())
     module: Any = tf
     for part in name.split("."):
         module = getattr(module, part)
     module.Estimator(model_fn, str(tmp_path)).train(input_fn, steps=2)
-    assert "+ map(lambda) → num_parallel_calls=AUTOTUNE" in acceleration.report()
+    assert "+ map(lambda) → num_parallel_calls=AUTOTUNE" in accelerating.report()
+
+
+def test_a_first_step_that_does_not_end_is_told_with_the_line_it_stands_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    compat.install()
+    base = importlib.import_module("tensorflow_estimator.python.estimator.estimator").Estimator
+    for name in REPLACED:
+        monkeypatch.setattr(base, name, vars(base)[name])
+    told = threading.Event()
+    say = acceleration.say
+    monkeypatch.setattr(acceleration, "say", lambda text: (say(text), told.set()))
+    monkeypatch.setattr(acceleration, "FIRST_STEP_SECONDS", 0.1)
+
+    def wait(x: Any) -> Any:
+        assert told.wait(60)
+        return x
+
+    def hangs() -> Any:
+        return Dataset.range(9).map(lambda x: tf.numpy_function(wait, [x], tf.int64))
+
+    Acceleration().install()
+    tf.estimator.Estimator(model_fn, str(tmp_path)).train(hangs, steps=2)
+    text = capsys.readouterr().err
+    assert re.search(r"train: .*hangs .*the first step has not ended after 0.1 s", text)
+    assert text.count("has not ended") == 1
 
 
 PROGRAMS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from migration.model_fn.stepping import Ended
 
 __all__ = ["ModelFnModel"]
 
+_log = logging.getLogger("estimator_io")
 # Not known to the type checker, since TensorFlow loads Keras lazily.
 _Model: Any = tf.keras.Model
 _Callback: Any = tf.keras.callbacks.Callback
@@ -111,6 +113,8 @@ class ModelFnModel(EstimatorMethods, _Model):
         self._inputs = Inputs()
         self._losses: list[float] = []
         self._ahead = StepsAhead({}, False)
+        self._trained = False  # whether this call of fit has taken a step
+        self._call_per_epoch = False
         self._evaluation_name: str | None = None
         self.built = True
         super().compile(jit_compile=False)
@@ -124,22 +128,28 @@ class ModelFnModel(EstimatorMethods, _Model):
         Returns:
           The History, whose "loss" is that of the last step of each epoch.
         """
+        self._require_outside("fit")
         self._require_end(x, kwargs)
         x = self._inputs.stand_in(x)
         kwargs["validation_data"] = self._inputs.stand_in(kwargs.get("validation_data"))
         self._inputs.current["train"] = x
         self._ahead = StepsAhead(kwargs, self._inputs.function_of(x) is not None)
-        if self._inputs.function_of(x) is not None and kwargs.get("steps_per_epoch") is None:
+        self._call_per_epoch = (
+            self._inputs.function_of(x) is not None and kwargs.get("steps_per_epoch") is None
+        )
+        if self._call_per_epoch:
             kwargs["callbacks"] = [*_as_list(kwargs.get("callbacks")), _CallPerEpoch(self._engine)]
+        self._trained = False
         try:
-            history = super().fit(x, y, **kwargs)
+            with contextlib.suppress(_NothingTrained):
+                super().fit(x, y, **kwargs)
             if self._engine.begun("train"):
                 self._engine.finish("train")
         finally:
             self._engine.abandon("train")
             self._engine.detach_all()
-            self._inputs.forget()
-        return history
+            self._inputs.forget("train")
+        return self.history
 
     def abandoning_hook(self) -> Any:
         """Returns a SessionRunHook that ends what runs within a call of `fit` that is given up."""
@@ -167,12 +177,12 @@ class ModelFnModel(EstimatorMethods, _Model):
         Raises:
           NoDataError: there was no batch.
         """
+        self._require_outside("evaluate")
         return_dict = kwargs.pop("return_dict", False)
         self._evaluation_name = kwargs.pop("name", None)
         if callable(x):
             batches = cardinality_of(self.estimator, x, "eval")
             require_evaluation(batches, kwargs.get("steps"), "steps")
-        nested = self._engine.begun("train")
         x = self._inputs.stand_in(x)
         self._inputs.current["eval"] = x
         self._losses.clear()
@@ -183,8 +193,7 @@ class ModelFnModel(EstimatorMethods, _Model):
             metrics = self._engine.finish("eval")
         finally:
             self._engine.abandon("eval")
-            if not nested:
-                self._inputs.forget()
+            self._inputs.forget("eval")
         del metrics["global_step"]
         named = {"loss": float(metrics.pop("loss")), **{k: metrics[k] for k in sorted(metrics)}}
         return named if return_dict else list(named.values())
@@ -195,6 +204,7 @@ class ModelFnModel(EstimatorMethods, _Model):
         Returns:
           What the model_fn's EstimatorSpec has as predictions: an array of all rows, or a dict.
         """
+        self._require_outside("predict")
         x = self._inputs.stand_in(x)
         self._inputs.current["infer"] = x
         try:
@@ -203,11 +213,24 @@ class ModelFnModel(EstimatorMethods, _Model):
                 self._engine.finish("infer")
         finally:
             self._engine.abandon("infer")
-            self._inputs.forget()
+            self._inputs.forget("infer")
         return predictions
+
+    def _require_outside(self, method: str) -> None:
+        """Refuses calls from hooks, whose thread has the training's graph, and a fit within fit."""
+        if not tf.executing_eagerly():
+            raise ModeError(
+                f"{method} was called within a graph, such as by a hook. In a hook ask the"
+                f" Estimator itself (model.estimator.evaluate(…)), or call {method} in a callback."
+            )
+        if method == "fit" and "train" in self._inputs.current:
+            raise ModeError("fit was called while fit runs. Call it behind the other one.")
 
     def _require_end(self, x: Any, arguments: Mapping[str, Any]) -> None:
         """Refuses input functions that are known to end neither an epoch nor a validation."""
+        steps = arguments.get("steps_per_epoch")
+        if steps is not None and steps < 1:  # an endless epoch for Keras 3
+            raise OptionError(f"steps_per_epoch must be 1 or more. Received: {steps!r}.")
         validation = arguments.get("validation_data")
         if callable(validation):
             batches = cardinality_of(self.estimator, validation, "eval")
@@ -240,7 +263,16 @@ class ModelFnModel(EstimatorMethods, _Model):
         return self._predict_step
 
     def _train_step(self, iterator: Any) -> dict[str, Any]:
-        logs = self._step("train", iterator)
+        try:
+            logs = self._step("train", iterator)
+        except StopIteration:
+            # Keras 2 fails without a step, Keras 3 goes on with epochs in which nothing happens.
+            if not self._trained and self._engine.begun("train"):
+                _log.warning("fit took no step: the input function gave no batch")
+                raise _NothingTrained from None
+            self.stop_training = self.stop_training or not self._call_per_epoch
+            raise
+        self._trained = True
         if self._engine.ended("train"):
             self.stop_training = True
         return logs
@@ -301,6 +333,10 @@ class ModelFnModel(EstimatorMethods, _Model):
         """Refuses: a model_fn has no forward pass of its own."""
         del args, kwargs
         raise OptionError("A ModelFnModel cannot be called like a layer. Use predict(…).")
+
+
+class _NothingTrained(Exception):  # noqa: N818 (no error: as under the Estimator)
+    """The input function had no batch for `fit`."""
 
 
 class _CallPerEpoch(_Callback):

@@ -13,7 +13,7 @@ import tensorflow as tf
 from estimator_io.errors import ModeError, NoDataError, OptionError
 from migration.fitting.endings import require_evaluation
 from migration.model_fn.ahead import StepsAhead
-from migration.model_fn.checking import cardinality_of
+from migration.model_fn.checking import cardinality_of, require_end, require_outside
 from migration.model_fn.engine import Engine
 from migration.model_fn.estimator_methods import EstimatorMethods, GlobalStep
 from migration.model_fn.feeding import spec_of
@@ -128,8 +128,8 @@ class ModelFnModel(EstimatorMethods, _Model):
         Returns:
           The History, whose "loss" is that of the last step of each epoch.
         """
-        self._require_outside("fit")
-        self._require_end(x, kwargs)
+        require_outside("fit", within_fit="train" in self._inputs.current)
+        require_end(self._engine, x, kwargs)
         x = self._inputs.stand_in(x)
         kwargs["validation_data"] = self._inputs.stand_in(kwargs.get("validation_data"))
         self._inputs.current["train"] = x
@@ -177,7 +177,7 @@ class ModelFnModel(EstimatorMethods, _Model):
         Raises:
           NoDataError: there was no batch.
         """
-        self._require_outside("evaluate")
+        require_outside("evaluate")
         return_dict = kwargs.pop("return_dict", False)
         self._evaluation_name = kwargs.pop("name", None)
         if callable(x):
@@ -204,7 +204,7 @@ class ModelFnModel(EstimatorMethods, _Model):
         Returns:
           What the model_fn's EstimatorSpec has as predictions: an array of all rows, or a dict.
         """
-        self._require_outside("predict")
+        require_outside("predict")
         x = self._inputs.stand_in(x)
         self._inputs.current["infer"] = x
         try:
@@ -215,34 +215,6 @@ class ModelFnModel(EstimatorMethods, _Model):
             self._engine.abandon("infer")
             self._inputs.forget("infer")
         return predictions
-
-    def _require_outside(self, method: str) -> None:
-        """Refuses calls from hooks, whose thread has the training's graph, and a fit within fit."""
-        if not tf.executing_eagerly():
-            raise ModeError(
-                f"{method} was called within a graph, such as by a hook. In a hook ask the"
-                f" Estimator itself (model.estimator.evaluate(…)), or call {method} in a callback."
-            )
-        if method == "fit" and "train" in self._inputs.current:
-            raise ModeError("fit was called while fit runs. Call it behind the other one.")
-
-    def _require_end(self, x: Any, arguments: Mapping[str, Any]) -> None:
-        """Refuses input functions that are known to end neither an epoch nor a validation."""
-        steps = arguments.get("steps_per_epoch")
-        if steps is not None and steps < 1:  # an endless epoch for Keras 3
-            raise OptionError(f"steps_per_epoch must be 1 or more. Received: {steps!r}.")
-        validation = arguments.get("validation_data")
-        if callable(validation):
-            batches = cardinality_of(self.estimator, validation, "eval")
-            require_evaluation(batches, arguments.get("validation_steps"), "validation_steps")
-        stopped = arguments.get("steps_per_epoch") or arguments.get("callbacks")
-        if not callable(x) or stopped or self._engine.hooked:
-            return
-        if cardinality_of(self.estimator, x, "train") == tf.data.INFINITE_CARDINALITY:
-            raise OptionError(
-                "Training would never end: the data is endless, steps_per_epoch is None, and no"
-                " hook or callback stops it. Give steps_per_epoch."
-            )
 
     def make_train_function(self, force: bool = False) -> Callable[[Any], Any]:
         """Returns what takes one training step; Keras calls it."""

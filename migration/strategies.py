@@ -45,6 +45,11 @@ def run_config_to_strategy(config: Any = None) -> Any:
         from estimator_io.compat import estimator_module
 
         config = estimator_module().RunConfig()
+    if not hasattr(config, "train_distribute"):
+        raise OptionError(
+            f"run_config_to_strategy takes a RunConfig, or None. Received: {config!r} of type"
+            f" {type(config).__name__}. A Strategy is given to RunConfig(train_distribute=…)."
+        )
     _refuse_remote_clusters(config)
     given = config.train_distribute
     if given is not None:

@@ -61,7 +61,8 @@ def to_hook(callback: Any, *, tensors: Mapping[str, Any] | None = None) -> Callb
     Raises:
       OptionError: this is no callback, or one that is about a Keras model's weights.
     """
-    if not hasattr(callback, "on_train_batch_end") or not hasattr(callback, "set_model"):
+    known = hasattr(callback, "on_train_batch_end") and not isinstance(callback, type)
+    if not known or not hasattr(callback, "set_model"):
         raise OptionError(
             f"to_hook takes a keras.callbacks.Callback. Received: {callback!r} of type"
             f" {type(callback).__name__}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
 import os
 import sys
 import traceback
@@ -36,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
+        for file in (options.json, options.picture):
+            _require_folder(file)
         found = _compare(options)
         print(found.text())
         if options.json:
@@ -65,8 +68,26 @@ def _compare(options: argparse.Namespace) -> Comparison:
                 " input_fn), or a dict of the arguments of migration.compare."
             )
         given = dict(zip(names, given, strict=True))
+    taken = inspect.signature(compare).parameters
+    unknown = [name for name in given if name not in taken]
+    required = ("estimator_or_checkpoint", "model", "input_fn")
+    missing = [name for name in required if name not in given]
+    if unknown or missing:
+        said = [f"no argument of migration.compare: {unknown}"] * bool(unknown)
+        said += [f"missing: {missing}"] * bool(missing)
+        raise OptionError(
+            f"{options.target} returned a dict with other names. Received: {'; '.join(said)}."
+            f" Expected: {', '.join(taken)}."
+        )
     told = {name: getattr(options, name) for name in ("steps", "rtol", "atol", "start")}
     return compare(**{**given, **{name: v for name, v in told.items() if v is not None}})
+
+
+def _require_folder(file: str | None) -> None:
+    """Refuses an output that could not be written, before minutes of comparing."""
+    folder = os.path.dirname(os.path.abspath(file)) if file else os.getcwd()
+    if not os.path.isdir(folder):
+        raise OptionError(f"There is no folder {folder!r} for {file!r}. Make it first.")
 
 
 def _load(target: str) -> Any:
@@ -75,7 +96,14 @@ def _load(target: str) -> Any:
         raise OptionError(f"Received: {target!r}. Expected: MODULE:NAME, such as parity:twin.")
     if os.getcwd() not in sys.path:  # as python -m has it, and as a console script has not
         sys.path.insert(0, os.getcwd())
-    loaded = importlib.import_module(module)
+    try:
+        loaded = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # the module is there, and asks for another one
+        raise OptionError(
+            f"There is no module {module!r}. Expected: one in this folder or on the PYTHONPATH."
+        ) from error
     if not callable(getattr(loaded, name, None)):
         raise OptionError(f"The module {module!r} has no function {name!r}.")
     return getattr(loaded, name)

@@ -15,6 +15,7 @@ from migration.fitting.endings import require_evaluation
 from migration.fitting.features import match_features
 from migration.fitting.labels import match_labels
 from migration.fitting.weights import check_reduction, column_name, require_weights, scaled
+from migration.fitting.widths import require_labels
 
 __all__ = ["Batches"]
 
@@ -103,6 +104,8 @@ class Batches:
         features_of = match_features(features_spec, self._model, noted)
         self._noted |= noted
         labels_of = None
+        if len(parts) == 1 and mode == "train":
+            require_labels(self._model)
         if len(parts) > 1:
             labels_of = match_labels(parts[1], self._model, self._noted, self._vocabulary)
         reduction = self._reduction if mode == "train" else "sum_over_batch_size"

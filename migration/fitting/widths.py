@@ -15,7 +15,7 @@ import tensorflow as tf
 from estimator_io.errors import StructureError
 from migration.fitting.declared import Declared
 
-__all__ = ["loss_of", "require_width"]
+__all__ = ["loss_of", "require_labels", "require_width"]
 
 # Losses of Keras that compare labels and predictions number by number, by all their names.
 _BY_NUMBER = {
@@ -50,6 +50,20 @@ def loss_of(model: Any, name: str, position: int) -> Any:
     if isinstance(loss, (list, tuple)):
         return loss[position] if position < len(loss) else None
     return loss
+
+
+def require_labels(model: Any) -> None:
+    """Refuses training data without labels for a model that was compiled with one loss for them.
+
+    Raises:
+      StructureError: naming the loss.
+    """
+    loss = loss_of(model, "", 0)
+    if loss is not None:
+        raise StructureError(
+            f"The batches have no labels, and the model {model.name!r} was compiled with the loss"
+            f" {_spelled(loss)}. Expected: (features, labels) of the input function in training."
+        )
 
 
 def require_width(shape: tf.TensorShape, output: Declared, loss: Any) -> None:

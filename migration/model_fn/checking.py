@@ -1,4 +1,4 @@
-"""What can be known of an Estimator's data and evaluations before training starts."""
+"""What can be known of an Estimator's data, evaluations and calls before training starts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 import tensorflow as tf
 
 from estimator_io import InputFn
-from estimator_io.errors import StructureError
+from estimator_io.errors import ModeError, OptionError, StructureError
 from migration.fitting.endings import require_evaluation
+from migration.model_fn.engine import Engine
 
-__all__ = ["cardinality_of", "check_evaluation"]
+__all__ = ["cardinality_of", "check_evaluation", "require_end", "require_outside"]
 
 v1 = tf.compat.v1
 
@@ -78,3 +79,47 @@ def _names(returned: Any) -> Mapping[Any, Any] | None:
     batch = returned.element_spec if isinstance(returned, tf.data.Dataset) else returned
     features = batch[0] if isinstance(batch, tuple) else batch
     return features if isinstance(features, Mapping) else None
+
+
+def require_outside(method: str, *, within_fit: bool = False) -> None:
+    """Refuses calls from hooks, whose thread has the training's graph, and a fit within fit.
+
+    Raises:
+      ModeError: saying where to call `method` instead.
+    """
+    if not tf.executing_eagerly():
+        raise ModeError(
+            f"{method} was called within a graph, such as by a hook. In a hook ask the Estimator"
+            f" itself (model.estimator.evaluate(…)), or call {method} in a callback."
+        )
+    if within_fit:
+        raise ModeError("fit was called while fit runs. Call it behind the other one.")
+
+
+def require_end(engine: Engine, x: Any, arguments: Mapping[str, Any]) -> None:
+    """Refuses input functions that are known to end neither an epoch nor a validation.
+
+    Args:
+      engine: that is to train.
+      x: of `fit`.
+      arguments: of `fit`.
+
+    Raises:
+      OptionError: training would never end, or an epoch has no step.
+      SourceError: a validation would never end.
+    """
+    steps = arguments.get("steps_per_epoch")
+    if steps is not None and steps < 1:  # an endless epoch for Keras 3
+        raise OptionError(f"steps_per_epoch must be 1 or more. Received: {steps!r}.")
+    validation = arguments.get("validation_data")
+    if callable(validation):
+        batches = cardinality_of(engine.estimator, validation, "eval")
+        require_evaluation(batches, arguments.get("validation_steps"), "validation_steps")
+    stopped = steps or arguments.get("callbacks") or engine.hooked
+    if not callable(x) or stopped:
+        return
+    if cardinality_of(engine.estimator, x, "train") == tf.data.INFINITE_CARDINALITY:
+        raise OptionError(
+            "Training would never end: the data is endless, steps_per_epoch is None, and no"
+            " hook or callback stops it. Give steps_per_epoch."
+        )

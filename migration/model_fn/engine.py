@@ -15,8 +15,8 @@ from estimator_io.errors import NoDataError, OptionError
 from migration.model_fn.checkpoints import adopt, checkpoint_step, copy_checkpoint
 from migration.model_fn.feeding import Placeholders
 from migration.model_fn.noting import noting
-from migration.model_fn.restoring import refused_checkpoint
-from migration.model_fn.stepping import AbandoningHook, StepHook, SteppedCall
+from migration.model_fn.restoring import refused_checkpoint, require_warm_start
+from migration.model_fn.stepping import AbandoningHook, Ended, StepHook, SteppedCall
 
 __all__ = ["Engine"]
 
@@ -125,6 +125,8 @@ class Engine:
 
         prefix = estimator.latest_checkpoint() if mode == "train" else checkpoint
         variables: dict[str, Any] = {}
+        if mode == "train" and prefix is None:
+            require_warm_start(estimator._warm_start_settings)
 
         def call(hook: StepHook) -> Any:
             try:
@@ -227,8 +229,10 @@ class Engine:
     @property
     def global_step(self) -> int:
         """The steps that the model was trained for."""
-        if self.running("train"):
-            return int(self._visit(_global_step))
+        call = self._calls.get("train")
+        if call is not None and not call.over:
+            with contextlib.suppress(Ended):  # it may end while another thread asks
+                return int(call.visit(_global_step))
         return checkpoint_step(self.estimator.latest_checkpoint())
 
     def save(self) -> str | None:

@@ -29,7 +29,8 @@ class Inputs:
         """Returns the input function that `data` stands for, if any."""
         return next((function for known, function in self._functions if known is data), None)
 
-    def forget(self) -> None:
-        """Drops what the last loop used."""
-        self.current.clear()
-        self._functions.clear()
+    def forget(self, mode: str) -> None:
+        """Drops what the loop of `mode` used; another one may go on around it."""
+        self.current.pop(mode, None)
+        if not self.current:
+            self._functions.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ import tensorflow as tf
 from estimator_io.errors import ModeError, NoDataError, OptionError
 from migration.fitting.endings import require_evaluation
 from migration.model_fn.ahead import StepsAhead
-from migration.model_fn.checking import cardinality_of
+from migration.model_fn.checking import cardinality_of, require_end, require_outside
 from migration.model_fn.engine import Engine
 from migration.model_fn.estimator_methods import EstimatorMethods, GlobalStep
 from migration.model_fn.feeding import spec_of
@@ -21,6 +22,7 @@ from migration.model_fn.stepping import Ended
 
 __all__ = ["ModelFnModel"]
 
+_log = logging.getLogger("estimator_io")
 # Not known to the type checker, since TensorFlow loads Keras lazily.
 _Model: Any = tf.keras.Model
 _Callback: Any = tf.keras.callbacks.Callback
@@ -111,6 +113,8 @@ class ModelFnModel(EstimatorMethods, _Model):
         self._inputs = Inputs()
         self._losses: list[float] = []
         self._ahead = StepsAhead({}, False)
+        self._trained = False  # whether this call of fit has taken a step
+        self._call_per_epoch = False
         self._evaluation_name: str | None = None
         self.built = True
         super().compile(jit_compile=False)
@@ -124,22 +128,28 @@ class ModelFnModel(EstimatorMethods, _Model):
         Returns:
           The History, whose "loss" is that of the last step of each epoch.
         """
-        self._require_end(x, kwargs)
+        require_outside("fit", within_fit="train" in self._inputs.current)
+        require_end(self._engine, x, kwargs)
         x = self._inputs.stand_in(x)
         kwargs["validation_data"] = self._inputs.stand_in(kwargs.get("validation_data"))
         self._inputs.current["train"] = x
         self._ahead = StepsAhead(kwargs, self._inputs.function_of(x) is not None)
-        if self._inputs.function_of(x) is not None and kwargs.get("steps_per_epoch") is None:
+        self._call_per_epoch = (
+            self._inputs.function_of(x) is not None and kwargs.get("steps_per_epoch") is None
+        )
+        if self._call_per_epoch:
             kwargs["callbacks"] = [*_as_list(kwargs.get("callbacks")), _CallPerEpoch(self._engine)]
+        self._trained = False
         try:
-            history = super().fit(x, y, **kwargs)
+            with contextlib.suppress(_NothingTrained):
+                super().fit(x, y, **kwargs)
             if self._engine.begun("train"):
                 self._engine.finish("train")
         finally:
             self._engine.abandon("train")
             self._engine.detach_all()
-            self._inputs.forget()
-        return history
+            self._inputs.forget("train")
+        return self.history
 
     def abandoning_hook(self) -> Any:
         """Returns a SessionRunHook that ends what runs within a call of `fit` that is given up."""
@@ -167,12 +177,12 @@ class ModelFnModel(EstimatorMethods, _Model):
         Raises:
           NoDataError: there was no batch.
         """
+        require_outside("evaluate")
         return_dict = kwargs.pop("return_dict", False)
         self._evaluation_name = kwargs.pop("name", None)
         if callable(x):
             batches = cardinality_of(self.estimator, x, "eval")
             require_evaluation(batches, kwargs.get("steps"), "steps")
-        nested = self._engine.begun("train")
         x = self._inputs.stand_in(x)
         self._inputs.current["eval"] = x
         self._losses.clear()
@@ -183,8 +193,7 @@ class ModelFnModel(EstimatorMethods, _Model):
             metrics = self._engine.finish("eval")
         finally:
             self._engine.abandon("eval")
-            if not nested:
-                self._inputs.forget()
+            self._inputs.forget("eval")
         del metrics["global_step"]
         named = {"loss": float(metrics.pop("loss")), **{k: metrics[k] for k in sorted(metrics)}}
         return named if return_dict else list(named.values())
@@ -195,6 +204,7 @@ class ModelFnModel(EstimatorMethods, _Model):
         Returns:
           What the model_fn's EstimatorSpec has as predictions: an array of all rows, or a dict.
         """
+        require_outside("predict")
         x = self._inputs.stand_in(x)
         self._inputs.current["infer"] = x
         try:
@@ -203,23 +213,8 @@ class ModelFnModel(EstimatorMethods, _Model):
                 self._engine.finish("infer")
         finally:
             self._engine.abandon("infer")
-            self._inputs.forget()
+            self._inputs.forget("infer")
         return predictions
-
-    def _require_end(self, x: Any, arguments: Mapping[str, Any]) -> None:
-        """Refuses input functions that are known to end neither an epoch nor a validation."""
-        validation = arguments.get("validation_data")
-        if callable(validation):
-            batches = cardinality_of(self.estimator, validation, "eval")
-            require_evaluation(batches, arguments.get("validation_steps"), "validation_steps")
-        stopped = arguments.get("steps_per_epoch") or arguments.get("callbacks")
-        if not callable(x) or stopped or self._engine.hooked:
-            return
-        if cardinality_of(self.estimator, x, "train") == tf.data.INFINITE_CARDINALITY:
-            raise OptionError(
-                "Training would never end: the data is endless, steps_per_epoch is None, and no"
-                " hook or callback stops it. Give steps_per_epoch."
-            )
 
     def make_train_function(self, force: bool = False) -> Callable[[Any], Any]:
         """Returns what takes one training step; Keras calls it."""
@@ -240,7 +235,16 @@ class ModelFnModel(EstimatorMethods, _Model):
         return self._predict_step
 
     def _train_step(self, iterator: Any) -> dict[str, Any]:
-        logs = self._step("train", iterator)
+        try:
+            logs = self._step("train", iterator)
+        except StopIteration:
+            # Keras 2 fails without a step, Keras 3 goes on with epochs in which nothing happens.
+            if not self._trained and self._engine.begun("train"):
+                _log.warning("fit took no step: the input function gave no batch")
+                raise _NothingTrained from None
+            self.stop_training = self.stop_training or not self._call_per_epoch
+            raise
+        self._trained = True
         if self._engine.ended("train"):
             self.stop_training = True
         return logs
@@ -301,6 +305,10 @@ class ModelFnModel(EstimatorMethods, _Model):
         """Refuses: a model_fn has no forward pass of its own."""
         del args, kwargs
         raise OptionError("A ModelFnModel cannot be called like a layer. Use predict(…).")
+
+
+class _NothingTrained(Exception):  # noqa: N818 (no error: as under the Estimator)
+    """The input function had no batch for `fit`."""
 
 
 class _CallPerEpoch(_Callback):

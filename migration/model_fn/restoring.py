@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ import tensorflow as tf
 
 from estimator_io.errors import SourceError
 
-__all__ = ["refused_checkpoint"]
+__all__ = ["refused_checkpoint", "require_warm_start"]
 
 _OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
@@ -41,6 +42,26 @@ def refused_checkpoint(prefix: str, wanted: Mapping[str, Any]) -> SourceError | 
         " checkpoint of the same model_fn. Give another model_dir, or the model_fn and params as"
         " they were; warm_start_from takes over single variables."
     )
+
+
+def require_warm_start(settings: Any) -> None:
+    """Refuses WarmStartSettings that name no checkpoint; None is none to refuse.
+
+    Raises:
+      SourceError: naming what was given.
+    """
+    if settings is None:
+        return
+    given = os.fspath(settings.ckpt_to_initialize_from)
+    if tf.io.gfile.isdir(given):
+        found = tf.train.latest_checkpoint(given) is not None
+    else:
+        found = tf.compat.v1.train.checkpoint_exists(given)
+    if not found:
+        raise SourceError(
+            f"warm_start_from names no checkpoint. Received: {given!r}. Expected: a folder with"
+            " one, its prefix as tf.train.latest_checkpoint returns it, or a SavedModel."
+        )
 
 
 def _some(names: list[str], most: int = 4) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from estimator_io.errors import ModeError
 from migration.model_fn.ahead import Block
 
 __all__ = ["AbandoningHook", "Ended", "StepHook", "SteppedCall"]
@@ -125,6 +126,15 @@ class StepHook(tf.compat.v1.train.SessionRunHook):
         """Whether the variables have been initialized or restored."""
         return self._session is not None
 
+    def look(self, function: Callable[[Any], Any]) -> Any:
+        """Returns `function(session)`, called in the thread of the call, as by another hook."""
+        if self._session is None:
+            raise ModeError(
+                "The model has no values yet: its graph is still being built. Look at it from"
+                " after_create_session on."
+            )
+        return function(self._session)
+
     def _next_steps(self) -> _Steps:
         answer = self.take_answer()
         if answer is not None:
@@ -179,11 +189,18 @@ class SteppedCall:
         self._block = Block()
         self._results: collections.deque[Any] = collections.deque()  # of steps, in their order
         self._ending = False
+        # Keras's thread steps; others may look meanwhile, and must not take its answers.
+        self._turn = threading.RLock()
         self.abandoned = False
         self._thread = threading.Thread(
             target=self._run, args=(call,), name="estimator-call", daemon=True
         )
         self._thread.start()
+
+    @property
+    def over(self) -> bool:
+        """Whether the call has returned or raised, as far as it has told."""
+        return self._over is not None
 
     @property
     def running(self) -> bool:
@@ -212,16 +229,17 @@ class SteppedCall:
           Ended: the call had ended before this step.
           Exception: what the call raised.
         """
-        if callable(feed):
-            if not self._graph_is_built:
-                self.visit(lambda _: None)  # the graph is built once the hook listens
-            feed = feed() if self._over is None else {}
-        self._hand_over(feed, 1 + ahead - self._asked - len(self._results))
-        while self._over is None and not self._results:
-            self._take()
-        if self._results:
-            return self._results.popleft()
-        raise self._error()
+        with self._turn:
+            if callable(feed):
+                if not self._graph_is_built:
+                    self.visit(lambda _: None)  # the graph is built once the hook listens
+                feed = feed() if self._over is None else {}
+            self._hand_over(feed, 1 + ahead - self._asked - len(self._results))
+            while self._over is None and not self._results:
+                self._take()
+            if self._results:
+                return self._results.popleft()
+            raise self._error()
 
     def _hand_over(self, feed: Mapping[Any, Any], allowed: int) -> None:
         """Asks for some of the allowed steps: for one block beside the one that is being taken."""
@@ -232,15 +250,21 @@ class SteppedCall:
             allowed -= count
 
     def visit(self, function: Callable[[Any], Any]) -> Any:
-        """Returns `function(session)`, called between two steps in the thread of the call."""
-        self._hook.commands.put(_Visit(function))
-        while self._over is None:
-            answer = self._take()
-            if answer is not None:
-                if answer.error is not None:
-                    raise answer.error
-                return answer.value
-        raise self._error()
+        """Returns `function(session)`, called between two steps in the thread of the call.
+
+        Any thread may visit, and a hook of the call too.
+        """
+        if threading.current_thread() is self._thread:
+            return self._hook.look(function)
+        with self._turn:
+            self._hook.commands.put(_Visit(function))
+            while self._over is None:
+                answer = self._take()
+                if answer is not None:
+                    if answer.error is not None:
+                        raise answer.error
+                    return answer.value
+            raise self._error()
 
     def finish(self) -> Any:
         """Ends the call as exhausted input does, and returns what it returned."""
@@ -286,10 +310,11 @@ class SteppedCall:
 
     def _end(self, error: Exception, seconds: float | None = None) -> None:
         self._ending = True
-        if self._over is None:
-            self._hook.commands.put(_End(error))
-            while self._over is None:
-                self._take(seconds)
+        with self._turn:
+            if self._over is None:
+                self._hook.commands.put(_End(error))
+                while self._over is None:
+                    self._take(seconds)
 
     def _run(self, call: Callable[[StepHook], Any]) -> None:
         try:

@@ -51,6 +51,11 @@ def test_without_a_strategy_and_a_cluster_nothing_is_distributed(monkeypatch):
     assert kind() == "_DefaultDistributionStrategy"
 
 
+def test_a_strategy_in_place_of_a_config_is_refused():
+    with pytest.raises(OptionError, match=r"takes a RunConfig.*train_distribute="):
+        migration.run_config_to_strategy(distribute.OneDeviceStrategy("/cpu:0"))
+
+
 def test_central_storage_is_refused_with_what_to_use():
     strategy = distribute.experimental.CentralStorageStrategy(["/cpu:0"], "/cpu:0")
     with pytest.raises(OptionError, match=r"CentralStorageStrategy has no.*MirroredStrategy"):

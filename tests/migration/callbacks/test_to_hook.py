@@ -126,6 +126,11 @@ def test_what_is_about_weights_is_refused_before_training(callback, named):
         migration.to_hook(callback)
 
 
+def test_a_class_is_no_callback():
+    with pytest.raises(OptionError, match=r"Received: <class .*CSVLogger"):
+        migration.to_hook(tf.keras.callbacks.CSVLogger)
+
+
 def test_early_stopping_of_keras_is_taken():
     migration.to_hook(tf.keras.callbacks.EarlyStopping("loss"))
 

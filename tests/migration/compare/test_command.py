@@ -38,6 +38,10 @@ def nothing():
     return None
 
 
+def misnamed():
+    return {"estimator": None, "model": None}
+
+
 def test_an_equal_pair_ends_with_0(tmp_path, capsys):
     file = tmp_path / "found.json"
     assert main([f"{HERE}:same", "--steps=3", f"--json={file}"]) == 0
@@ -56,13 +60,19 @@ def test_a_difference_ends_with_1(capsys):
         (f"{HERE}:fails", "from the function"),
         (f"{HERE}:nothing", "returned NoneType"),
         (f"{HERE}:no_such", "no function 'no_such'"),
-        ("no.such.module:x", "ModuleNotFoundError"),
+        ("no.such.module:x", "There is no module 'no.such.module'"),
+        (f"{HERE}:misnamed", "compare: ['estimator']; missing: ['estimator_or_checkpoint', "),
         ("nothing", "MODULE:NAME"),
     ],
 )
 def test_what_cannot_run_ends_with_2(target, message, capsys):
     assert main([target]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_an_output_without_a_folder_is_refused_before_the_comparison(tmp_path, capsys):
+    assert main([f"{HERE}:fails", f"--picture={tmp_path / 'no' / 'losses.png'}"]) == 2
+    assert "There is no folder" in capsys.readouterr().err
 
 
 def test_the_module_is_a_command():

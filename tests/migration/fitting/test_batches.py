@@ -149,6 +149,13 @@ def test_labels_of_another_width_are_refused_where_the_loss_compares_numbers(lab
         fitted({"x": AGE}, compiled(units, loss), labels)
 
 
+def test_training_without_labels_is_refused_where_a_loss_was_compiled():
+    with pytest.raises(StructureError, match=r"no labels.*compiled with the loss mse"):
+        fitted({"x": AGE}, compiled(1, "mse"))
+    assert len(fitted({"x": AGE}, compiled(1, "mse"), mode="eval")) == 1
+    assert len(fitted({"x": AGE}, compiled(1, None))) == 1
+
+
 @pytest.mark.parametrize(
     ("labels", "units", "loss"),
     [

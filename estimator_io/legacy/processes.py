@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from estimator_io.errors import OptionError
 from estimator_io.legacy.internals import script_ops
-from estimator_io.legacy.nodes import PYTHON_OPERATIONS, Nodes
+from estimator_io.legacy.nodes import PYTHON_OPERATIONS, Nodes, functions_of
 from estimator_io.legacy.remote import InWorker, arrays_of
 from estimator_io.legacy.together import Together
 from estimator_io.plan.references import Obscured, references
@@ -55,15 +55,16 @@ class Workers:
         Returns:
           Why that cannot be; None where it is done.
         """
-        calls = _python_calls(nodes.functions[mapping.attr["f"].func.name])
+        function = nodes.functions[mapping.attr["f"].func.name]
+        calls = _python_calls(function)
+        if not calls or _calls_further_in(nodes, function):
+            return "its Python function is called from within a condition or a loop"
         proxies = []
         for node in calls:
             try:
                 proxies.append(self._proxy(node))
             except (OptionError, Obscured, KeyError) as error:
                 return f"its Python function cannot be sent to another process: {error}"
-        if not calls:
-            return "its Python function is called from within a condition or a loop"
         copied = nodes.copy_function(mapping, f"in_workers_{uuid.uuid4().hex[:8]}")
         for node, proxy in zip(_python_calls(copied), proxies, strict=True):
             node.attr["token"].s = script_ops()._py_funcs.insert(proxy).encode()
@@ -110,6 +111,11 @@ class Workers:
 
 def _python_calls(function: Any) -> list[Any]:
     return [node for node in function.node_def if node.op in PYTHON_OPERATIONS]
+
+
+def _calls_further_in(nodes: Nodes, function: Any) -> bool:
+    """Whether a condition, a loop or another function that `function` calls does call Python."""
+    return any(nodes.python_in(name) for node in function.node_def for name in functions_of(node))
 
 
 def _require_no_tensorflow(function: Any) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from estimator_io.workers.columns import as_array
+
 __all__ = ["InWorker", "arrays_of"]
 
 
@@ -37,7 +39,7 @@ class InWorker:
             values = tuple(np.asarray(value).view(_Tensor) for value in values)
         result = self.function(*values)
         results = list(result) if isinstance(result, (list, tuple)) else [result]
-        arrays = [np.asarray(value) for value in results]
+        arrays = [as_array(value) for value in results]
         return pickle.dumps(arrays, protocol=pickle.HIGHEST_PROTOCOL)
 
 

@@ -167,6 +167,29 @@ def test_worker_processes_keep_the_order() -> None:
         assert np.concatenate([away for _, away in batches]).all()
 
 
+def test_texts_from_worker_processes_keep_zeros_at_their_end() -> None:
+    def text(x: Any) -> Any:
+        return b"%d\0" % x
+
+    def input_fn() -> Any:
+        return Dataset.range(3).map(lambda x: tf.numpy_function(text, [x], tf.string))
+
+    assert in_graph(accelerate(input_fn, processes=1)) == [b"0\0", b"1\0", b"2\0"]
+
+
+def test_a_map_that_calls_python_within_a_condition_too_stays_serial() -> None:
+    def same(x: Any) -> Any:
+        return x
+
+    def row(x: Any) -> Any:
+        here = tf.numpy_function(same, [x], tf.int64)
+        return tf.cond(x > 1, lambda: tf.numpy_function(same, [here], tf.int64), lambda: here)
+
+    function = accelerate(lambda: Dataset.range(4).map(row), processes=1)
+    assert [int(x) for x in in_graph(function)] == [0, 1, 2, 3]
+    assert any("condition" in change.why for change in function.changes() if not change.changed)
+
+
 def test_functions_of_tensorflow_stay_in_this_process() -> None:
     def input_fn() -> Any:
         return Dataset.range(6).map(lambda x: tf.py_function(lambda v: tf.square(v), [x], tf.int64))

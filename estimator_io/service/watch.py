@@ -36,6 +36,7 @@ class _Reader:
     def __init__(self, make: Callable[[], tf.data.Dataset]) -> None:
         v1: Any = tf.compat.v1
         self._batches: queue.Queue[Any] = queue.Queue(maxsize=1)
+        self._last: Any = None  # `_END` or the error with which reading ended
         self._closed = False
         with tf.Graph().as_default() as graph:
             element = v1.data.make_one_shot_iterator(make()).get_next()
@@ -45,16 +46,24 @@ class _Reader:
         threading.Thread(target=self._read, name="estimator_io service", daemon=True).start()
 
     def next(self, seconds: float) -> Any:
-        """Returns the next batch, flat, or `_END`.
+        """Returns the next batch, flat, or `_END`; from then on `_END` again, or the same error.
+
+        tf.data prefetches behind an error, and would wait for ever for what nobody reads any more.
 
         Raises:
           queue.Empty: there is none after `seconds`.
           Exception: what reading raised.
         """
-        batch = self._batches.get(timeout=seconds)
+        batch = self._batches.get(timeout=seconds) if self._last is None else self._last
+        if batch is _END or isinstance(batch, Exception):
+            self._last = batch
         if isinstance(batch, Exception):
             raise batch
         return batch
+
+    def end_with(self, last: Any) -> None:
+        """Has `next` return `last`, or raise it if it is an error, whatever comes yet."""
+        self._last = last
 
     def close(self) -> None:
         """Ends the job's reading."""
@@ -112,9 +121,8 @@ class _Watch:
             if silent >= self._timeout:
                 dead = self._dead()
                 if dead:
-                    batch = self._without(dead, silent)
-                    break
-                silent = 0.0  # everyone lives: a batch takes its time
+                    self._readers[number].end_with(self._without(dead, silent))
+                silent = 0.0  # everyone lives, and a batch takes its time; or it ends now
         if batch is _END:
             self._readers[number].close()
         return batch
@@ -136,6 +144,7 @@ class _Watch:
         return dead
 
     def _without(self, dead: list[str], silent: float) -> Any:
+        """Returns how the pass ends without the servers that are dead."""
         names = ", ".join(dead)
         if self._sharding == "dynamic" and self._dispatcher not in dead:
             logging.getLogger("estimator_io").warning(
@@ -145,7 +154,7 @@ class _Watch:
                 silent,
             )
             return _END
-        raise ServiceError(
+        return ServiceError(
             f"No batch came for {silent:g} seconds, and {names} of the tf.data service does not"
             f" answer. Rows are missing, so this pass (sharding={self._sharding!r}) cannot be"
             " finished. Start it again at the same address within Service(timeout=…) seconds, or"

@@ -1,6 +1,7 @@
 """The same input function over the workers of a service: what travels, what is promised."""
 
 import collections
+import threading
 
 import numpy as np
 import pytest
@@ -39,6 +40,33 @@ def numbers(batches):
 def test_an_epoch_holds_every_row_exactly_once(draw, address, how, sharding):
     fn = served(address, sharding=sharding, parse=lambda f: {"x": f["x"] + 1})
     assert sorted(numbers(draw(lambda: fn("train"), how))) == list(range(1, 301))
+
+
+def test_an_error_of_a_worker_ends_the_pass_and_its_iterator(address, tmp_path):
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("line\n" * 20)
+    options = {"batch_size": 4, "position": "restart", "epochs": 1, "shuffle": False}
+    service = Service(address, sharding="dynamic")
+    fn = estimator_io.text_input_fn(
+        str(tmp_path / "*.txt"), stream=True, service=service, **options
+    )
+    dataset = fn("train")
+    (tmp_path / "b.txt").unlink()
+    raised = []
+
+    def read():
+        iterator = iter(dataset)
+        try:
+            collections.deque(iterator, maxlen=0)
+        except tf.errors.OpError as error:
+            raised.append(str(error))  # the error itself would hold the iterator
+        del iterator  # waits for what is prefetched behind the error
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(60)
+    assert not reader.is_alive(), "the iterator hangs"
+    assert "b.txt" in raised[0]
 
 
 @pytest.mark.parametrize("sharding", ["dynamic", "static"])

@@ -79,7 +79,9 @@ def test_threads_are_asked_for_where_autotune_has_too_few():
     fn = estimator_io.input_fn(ROWS, parse=waits(0.05), batch_size=8, threads=2)
     report = profile(fn, step_seconds=0.002)
     assert report.verdict.stage == "parse"
-    assert report.suggestions[0].options["threads"] > 2
+    # On a busy machine another change may look better, so its rank is not held.
+    told = [one.options for one in report.suggestions if one.options]
+    assert next(one for one in told if "threads" in one)["threads"] > 2
 
 
 def test_files_that_are_read_one_after_the_other_are_interleaved():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
-__all__ = ["Block", "StepsAhead"]
+__all__ = ["Block", "StepsAhead", "Turn"]
 
 # Not known to the type checker, since TensorFlow loads Keras lazily.
 _Callback: Any = tf.keras.callbacks.Callback
@@ -32,12 +34,50 @@ class StepsAhead:
         self._steps = steps if alone and steps else 0
         self._taken = 0
 
+    @property
+    def any(self) -> bool:
+        """Whether steps may follow at all."""
+        return self._steps > 0
+
     def next(self) -> int:
         """Returns how many steps may follow the next one before Keras asks for them."""
         if not self._steps:
             return 0
         self._taken += 1
         return -self._taken % self._steps
+
+
+class Turn:
+    """The steps that one turn of the loop of Keras 2 takes: its `steps_per_execution`.
+
+    A turn costs that loop about 100 microseconds, in which the Estimator's thread cannot have
+    Python's lock. Keras 2 calls `numpy` before each turn, and `assign` around the last one of an
+    epoch, which may be shorter. Keras 3 has no such counter; its turns cost less, and stay at one
+    step.
+
+    Attributes:
+      steps: of the current turn, or of the next one.
+    """
+
+    def __init__(self) -> None:
+        self.steps = 1
+
+    def numpy(self) -> np.int64:
+        """Returns `steps`."""
+        return np.int64(self.steps)
+
+    def assign(self, steps: Any) -> None:
+        """Sets `steps`."""
+        self.steps = int(steps)
+
+    @contextlib.contextmanager
+    def of_one_step(self) -> Iterator[None]:
+        """Turns inside take one step, as those of an evaluation do."""
+        before, self.steps = self.steps, 1
+        try:
+            yield
+        finally:
+            self.steps = before
 
 
 def _looking(callbacks: Any) -> bool:

@@ -179,6 +179,10 @@ class Engine:
         """Whether the call of `mode` has no more steps to give, as far as it has told."""
         return not self.begun(mode) or self._calls[mode].ended
 
+    def block(self, mode: str) -> int:
+        """Steps of the call that are handed over at once, where they are allowed ahead."""
+        return self._calls[mode].block if self.begun(mode) else 1
+
     def step(self, mode: str, batch: Any = None, *, ahead: int = 0) -> Any:
         """Takes one step of a call that has begun.
 

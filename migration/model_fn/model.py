@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from estimator_io.errors import ModeError, NoDataError, OptionError
 from migration.fitting.endings import require_evaluation
-from migration.model_fn.ahead import StepsAhead
+from migration.model_fn.ahead import StepsAhead, Turn
 from migration.model_fn.checking import cardinality_of, require_end, require_outside
 from migration.model_fn.engine import Engine
 from migration.model_fn.estimator_methods import EstimatorMethods, GlobalStep
@@ -118,6 +118,9 @@ class ModelFnModel(EstimatorMethods, _Model):
         self._evaluation_name: str | None = None
         self.built = True
         super().compile(jit_compile=False)
+        self._turn = Turn()
+        if hasattr(self, "_steps_per_execution"):  # Keras 2
+            self._steps_per_execution = self._turn
         self.optimizer = GlobalStep(self._engine)
 
     # -- the loops of Keras ----------------------------------------------------------------------
@@ -141,7 +144,7 @@ class ModelFnModel(EstimatorMethods, _Model):
             kwargs["callbacks"] = [*_as_list(kwargs.get("callbacks")), _CallPerEpoch(self._engine)]
         self._trained = False
         try:
-            with contextlib.suppress(_NothingTrained):
+            with self._turn.of_one_step(), contextlib.suppress(_NothingTrained):
                 super().fit(x, y, **kwargs)
             if self._engine.begun("train"):
                 self._engine.finish("train")
@@ -187,7 +190,8 @@ class ModelFnModel(EstimatorMethods, _Model):
         self._inputs.current["eval"] = x
         self._losses.clear()
         try:
-            super().evaluate(x, y, return_dict=True, **kwargs)
+            with self._turn.of_one_step():
+                super().evaluate(x, y, return_dict=True, **kwargs)
             if not self._losses:
                 raise NoDataError("The evaluation had no batch. Expected: at least one.")
             metrics = self._engine.finish("eval")
@@ -208,7 +212,8 @@ class ModelFnModel(EstimatorMethods, _Model):
         x = self._inputs.stand_in(x)
         self._inputs.current["infer"] = x
         try:
-            predictions = super().predict(x, **kwargs)
+            with self._turn.of_one_step():
+                predictions = super().predict(x, **kwargs)
             if self._engine.begun("infer"):
                 self._engine.finish("infer")
         finally:
@@ -235,6 +240,18 @@ class ModelFnModel(EstimatorMethods, _Model):
         return self._predict_step
 
     def _train_step(self, iterator: Any) -> dict[str, Any]:
+        steps = self._turn.steps
+        logs = self._one_step(iterator)
+        with contextlib.suppress(StopIteration):  # the steps before it count
+            for _ in range(1, steps):
+                if self.stop_training:
+                    break
+                logs = self._one_step(iterator)
+        if self._ahead.any and getattr(self, "_steps_per_execution", None) is self._turn:
+            self._turn.assign(self._engine.block("train"))
+        return logs
+
+    def _one_step(self, iterator: Any) -> dict[str, Any]:
         try:
             logs = self._step("train", iterator)
         except StopIteration:

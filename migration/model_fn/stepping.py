@@ -198,6 +198,11 @@ class SteppedCall:
         self._thread.start()
 
     @property
+    def block(self) -> int:
+        """Steps that are handed over at once, where they are allowed ahead."""
+        return self._block.steps
+
+    @property
     def over(self) -> bool:
         """Whether the call has returned or raised, as far as it has told."""
         return self._over is not None
